@@ -285,6 +285,28 @@ TEST_CASE("a crop by boxes is the same with and without a cached fixed part") {
     const SampledTransforms rest =
         chain.sample_rest(chain.draw_fixed_part(image).size(), seed, chain.move_by_fixed_part(image, boxes));
     CHECK(whole.size() == rest.size());
+    const MovedRows expected = move_boxes(boxes, BoxFormat::xyxy, 0, motions_of(whole.geometry(), image));
+    const MovedRows moved = move_boxes(chain.move_by_fixed_part(image, boxes), BoxFormat::xyxy, 0,
+                                       motions_of(rest.geometry(), chain.draw_fixed_part(image).size()));
+    REQUIRE(moved.kept_indices == expected.kept_indices);
+    // The boxes after the fixed part are rounded to single precision.
+    for (size_t i = 0; i < moved.values.size(); ++i) CHECK(std::abs(moved.values[i] - expected.values[i]) < 1e-3);
+  }
+}
+
+TEST_CASE("the corners of random_perspective are convex, also for tiny images") {
+  const auto transform = make(random_perspective_kind(), "random_perspective(distortion_scale=1, p=1)");
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    tenon::Random random(seed, 1);
+    Steps steps;
+    cv::Size size(1 + static_cast<int>(seed % 5), 1 + static_cast<int>(seed % 7));
+    transform->draw(size, random, steps);
+    if (steps.empty()) continue;
+    CAPTURE(seed);
+    CAPTURE(size.width);
+    CAPTURE(size.height);
+    for (const float number : move_keypoints(std::vector<float>{0, 0, 1, 1}, 2, 1, {}, motions_of(steps, size)))
+      CHECK(std::isfinite(number));
   }
 }
 

@@ -272,6 +272,24 @@ TEST_CASE("random_iou_crop takes the boxes of the image, and a dataset without b
     worker.write(file, seed, slots.sink(), "image", {&boxes});
     CHECK(boxes.kept_indices().size() == 1);
   }
+  // Resizes next to the crop are joined with it, and change nothing about which boxes remain.
+  const std::vector<float> several = {2, 2, 30, 20, 25, 10, 60, 50, 50, 30, 78, 58, 5, 35, 20, 55};
+  for (const std::vector<std::string>& transforms :
+       {std::vector<std::string>{"random_iou_crop(sampler_options=0.1)", "resize((16, 16))"},
+        {"resize((60, 80))", "random_iou_crop(sampler_options=0.1)", "resize((90, 30))"}}) {
+    Settings alone({"random_iou_crop(sampler_options=0.1)"}), resized(transforms);
+    const ImagePipeline first = alone.pipeline(), second = resized.pipeline();
+    ImageWorker reader = first.open_worker(), other = second.open_worker();
+    int dropped = 0;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      auto expected = ImageTarget::boxes(several), found = ImageTarget::boxes(several);
+      reader.write(file, seed, slots.sink(), "image", {&expected});
+      other.write(file, seed, slots.sink(), "image", {&found});
+      CHECK(found.kept_indices() == expected.kept_indices());
+      dropped += expected.kept_indices().size() < 4 ? 1 : 0;
+    }
+    CHECK(dropped > 30);
+  }
   CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { worker.write(file, 0, slots.sink(), "image"); }),
                  "random_iou_crop needs the boxes of an image, and this dataset passes none"));
 }
@@ -289,7 +307,7 @@ TEST_CASE("a mosaic has the images, boxes and masks of several samples, with and
     ImageWorker worker = pipeline.open_worker();
     SampleSlots slots(kFields);
     for (uint64_t seed = 0; seed < 20; ++seed) {
-      const std::vector<int64_t> indices = pipeline.choose(2, 6, seed);
+      const std::vector<int64_t> indices = pipeline.sample_indices(2, 6, seed);
       REQUIRE(indices.size() == 4);
       CHECK(indices[0] == 2);
       std::vector<tenon::draft::ImageInput> images;
@@ -307,7 +325,7 @@ TEST_CASE("a mosaic has the images, boxes and masks of several samples, with and
       const ImageTarget& boxes = images[0].targets[0];
       const ImageTarget& mask = images[0].targets[1];
       CHECK(mask.shape() == std::vector<int64_t>{20, 20});
-      const std::vector<int> selected = boxes.select(numbers);
+      const std::vector<int> selected = boxes.select_of_images(numbers);
       REQUIRE(selected.size() == static_cast<size_t>(boxes.shape()[0]));
       // In the middle of each box are the level and the class of its image.
       for (size_t row = 0; row < selected.size(); ++row) {
@@ -328,9 +346,89 @@ TEST_CASE("a mosaic has the images, boxes and masks of several samples, with and
     }
     CHECK(contains(
         failure_of(TENON_INVALID_ARGUMENT, [&] { worker.write(Bytes("a", files[0]), 0, slots.sink(), "image"); }),
-        "mosaic, which combines 4 samples, and this dataset passes 1; expected a dataset that passes those of "
-        "ImagePipeline::choose()"));
+        "a sample has 1 images; expected the 4 of ImagePipeline::sample_indices() for its seed"));
   }
+}
+
+TEST_CASE("a dataset that does not request the samples of a mosaic is refused at its first sample") {
+  Settings settings({"mosaic(20, p=0.01)"});
+  const ImagePipeline pipeline = settings.pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  SampleSlots slots(kFields);
+  CHECK(contains(
+      failure_of(TENON_INVALID_ARGUMENT,
+                 [&] { worker.write(Bytes("a", encode(".png", make_gradient(9, 9))), 1, slots.sink(), "image"); }),
+      "mosaic, which combines 4 samples, and this dataset passes one; expected a dataset that passes those of "
+      "ImagePipeline::sample_indices()"));
+}
+
+TEST_CASE("a mosaic of JPEGs of any size is the same with each cache, and errors name the list") {
+  std::vector<std::vector<uint8_t>> files;
+  for (int i = 0; i < 7; ++i) files.push_back(encode(".jpg", make_gradient(20 + 37 * i, 90 - 11 * i)));
+  const auto read = [&](uint64_t seed, const ImagePipeline& pipeline, ImageWorker& worker,
+                        std::vector<uint8_t>& pixels) {
+    SampleSlots slots(kFields);
+    std::vector<tenon::draft::ImageInput> images;
+    for (const int64_t i : pipeline.sample_indices(static_cast<int64_t>(seed % 7), 7, seed))
+      images.push_back({std::make_shared<Bytes>("file " + std::to_string(i), files[static_cast<size_t>(i)]),
+                        {ImageTarget::boxes({0, 0, 20, 20})}});
+    worker.write(images, seed, slots.sink(), "image");
+    pixels.assign(slots.get<uint8_t>(0), slots.get<uint8_t>(0) + 60 * 60 * 3);
+    const ImageTarget& boxes = images[0].targets[0];
+    const auto* values = boxes.values<float>();
+    return std::vector<float>(values, values + 4 * boxes.shape()[0]);
+  };
+  const std::string folder = make_empty_folder("mosaic_cache").string();
+  std::vector<std::vector<uint8_t>> expected_pixels;
+  std::vector<std::vector<float>> expected_boxes;
+  using Kind = std::pair<const char*, int64_t>;
+  for (const Kind& kind : {Kind("none", 1), Kind("memory", 1 << 30), Kind("memory", 30000), Kind("disk", 1)}) {
+    const char* const cache = kind.first;
+    const int64_t bytes = kind.second;
+    CAPTURE(cache);
+    CAPTURE(bytes);
+    Settings settings({"mosaic(30)", "random_affine(20)"});
+    settings.set("cache", tenon_text(cache, std::strlen(cache)));
+    settings.set("cache_bytes", tenon_int(bytes));
+    settings.set("cache_dir", tenon_text(folder.data(), folder.size()));
+    settings.set("scaled_decoding", tenon_bool(false));
+    const ImagePipeline pipeline = settings.pipeline();
+    ImageWorker worker = pipeline.open_worker();
+    for (uint64_t seed = 0; seed < 12; ++seed) {
+      std::vector<uint8_t> pixels;
+      const std::vector<float> boxes = read(seed, pipeline, worker, pixels);
+      if (expected_pixels.size() <= seed) {
+        expected_pixels.push_back(pixels);
+        expected_boxes.push_back(boxes);
+      }
+      CHECK(pixels == expected_pixels[seed]);
+      CHECK(boxes == expected_boxes[seed]);
+    }
+  }
+  Settings settings({"mosaic(30)", "random_crop(100)"});
+  const ImagePipeline pipeline = settings.pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  SampleSlots slots(kFields);
+  const auto failure = [&](const std::vector<uint8_t>& third) {
+    pipeline.sample_indices(0, 7, 0);
+    std::vector<tenon::draft::ImageInput> images;
+    for (size_t i = 0; i < 4; ++i)
+      images.push_back({std::make_shared<Bytes>("file " + std::to_string(i), i == 2 ? third : files[0]), {}});
+    struct Listed final : EmbeddedImage {
+      explicit Listed(std::vector<uint8_t> given)
+          : EmbeddedImage("third.jpg", "photos.csv:3"), bytes(std::move(given)) {}
+      uint64_t byte_count() const override { return bytes.size(); }
+      void read(uint8_t* out) const override { std::copy(bytes.begin(), bytes.end(), out); }
+      std::string identity() const override { return ""; }
+      std::vector<uint8_t> bytes;
+    };
+    images[2].file = std::make_shared<Listed>(third);
+    return failure_of(TENON_BAD_DATA, [&] { worker.write(images, 0, slots.sink(), "image"); });
+  };
+  const std::string broken = failure({1, 2, 3});
+  CHECK(broken.starts_with("third.jpg: "));
+  CHECK(broken.ends_with(" (photos.csv:3)"));
+  CHECK(failure(files[1]).starts_with("file 0: an image of 60 x 60 pixels reaches random_crop"));
 }
 
 TEST_CASE("a mask keeps its numbers under a background for transparent pixels") {
@@ -460,7 +558,7 @@ TEST_CASE("targets that contradict their description are refused by number, and 
   CHECK(failure_of(TENON_INVALID_ARGUMENT, [] {
           ImageTarget::boxes({1, 2, 3});
         }) == "a target of an image has 3 values; expected a multiple of 4");
-  // After an error, no target is left.
+  // A null image, and results without a size. After an error, no target is left.
   tenon_moved_target moved = {};
   moved.size = sizeof moved;
   tenon_image_worker* raw = nullptr;
@@ -472,8 +570,22 @@ TEST_CASE("targets that contradict their description are refused by number, and 
   CHECK(table.describe(made, &format) == TENON_INVALID_ARGUMENT);
   CHECK(last_failure == "a tenon_image_format has the size 0; expected 72 or more: set its member size");
   REQUIRE(table.open_worker(made, &raw) == TENON_OK);
+  const auto box = ImageTarget::boxes({1, 2, 3, 4}), wrong = ImageTarget::boxes({1, 2, NAN, 4});
+  const tenon_image_source source = file.describe();
+  const tenon::Sink sink = slots.sink();
+  const auto write = [&](const ImageTarget& target) {
+    const tenon_image_target described = target.describe();
+    const tenon_image_target* pointer = &described;
+    const tenon_image_input input = {sizeof input, &source, &pointer, 1};
+    const tenon_image_input* inputs = &input;
+    return table.write(raw, &inputs, 1, 0, sink.handle(), 0, nullptr);
+  };
+  REQUIRE(write(box) == TENON_OK);
+  CHECK(table.moved(raw, 0, &moved) == TENON_OK);
+  CHECK(write(wrong) == TENON_BAD_DATA);
   CHECK(table.moved(raw, 0, &moved) == TENON_INVALID_ARGUMENT);
   CHECK(last_failure == "the last image has no target 0; the number of its targets is 0");
+  CHECK(table.write(raw, nullptr, 1, 0, sink.handle(), 0, nullptr) == TENON_INVALID_ARGUMENT);
   table.close_worker(raw);
   table.destroy(made);
 }

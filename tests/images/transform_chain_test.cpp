@@ -290,10 +290,11 @@ TEST_CASE("an image that is too small for a random crop is refused as bad data, 
 }
 
 TEST_CASE("a long thin image is refused if it would fill the memory") {
-  CHECK_THROWS_WITH_AS(TransformChain({"resize(256)"}).draw({60000, 1}, 1),
-                       "an image of 60000 x 1 pixels would become one of 15360000 x 256; expected 178956970 pixels at "
-                       "most; give resize a max_size, or remove the image",
-                       tenon::DataError);
+  CHECK_THROWS_WITH_AS(
+      TransformChain({"resize(256)"}).draw({60000, 1}, 1),
+      "an image of 60000 x 1 pixels would become one of 15360000 x 256; expected 178956970 pixels at "
+      "most; put a resize before the transform that enlarges it, give resize a max_size, or remove the image",
+      tenon::DataError);
   CHECK_THROWS_AS(TransformChain({"resize(65536)"}).draw({1, 1000000}, 1), tenon::DataError);
   CHECK(TransformChain({"resize(256, max_size=1000)"}).draw({60000, 1}, 1).size() == cv::Size(1000, 1));
   // The crop keeps only a small part, so nothing large is ever created.

@@ -116,6 +116,7 @@ struct Decoder::Parts {
   JpegDecoder jpeg;
   PixelBuffer pixels;
   PixelBuffer other;  // inks, 16 bits or alpha before conversion to RGB, then the upright image
+  PixelBuffer grey;   // of a grey JPEG as stored
   cv::Mat image;
   std::string warning;
   PixelContent content;
@@ -193,7 +194,7 @@ cv::Mat& decode_stored(Bytes file, const ImageInfo& info, const std::string& pat
   if (info.format == Format::jpeg) {
     decode_image(file, info, path, decoder);
     if (info.channels != 1) return image;
-    cv::Mat grey = parts.other.make(image.size(), CV_8UC1);
+    cv::Mat grey = parts.grey.make(image.size(), CV_8UC1);
     cv::extractChannel(image, grey, 0);
     return image = grey;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,17 +21,19 @@ struct tenon_image_pipeline {
   std::vector<int64_t> shape;
   std::string steps;
   std::string moving;
-  std::string moving_within;
+  std::string shifting;
+  mutable std::atomic<bool> has_sample_indices = false;  // whether the dataset has called sample_indices()
 
   explicit tenon_image_pipeline(const images::ReaderSettings& settings)
       : reader(settings),
         shape(reader.chain().shape()),
         steps(reader.format_steps()),
         moving(reader.chain().list_moving(/*counts_scaling=*/true)),
-        moving_within(reader.chain().list_moving(/*counts_scaling=*/false)) {}
+        shifting(reader.chain().list_moving(/*counts_scaling=*/false)) {}
 };
 
 struct tenon_image_worker {
+  const tenon_image_pipeline& pipeline;
   const images::ImageReader& reader;
   images::ImageReader::Worker buffers;
   std::vector<images::MovedTarget> targets;  // the first `target_count` are those of the last image
@@ -54,6 +57,7 @@ class PluginImage final : public ImageFile {
   }
 
   std::string place() const override { return place_; }
+  std::string listed() const override { return copy(source_.listed); }
 
   void read(std::vector<uint8_t>& bytes) const override {
     if (!source_.read) return read_file(place_, bytes);
@@ -91,24 +95,12 @@ void check_size(const Struct* given, const char* name) {
                                                    std::to_string(sizeof *given) + " or more: set its member size");
 }
 
-// Calls `body` with the image, and adds to its errors where the image is listed.
-template <class Body>
-auto with_listing(const tenon_image_source& source, Body&& body) {
-  try {
-    return body(PluginImage(source));
-  } catch (const tenon::HostError&) {
-    throw;
-  } catch (const tenon::Error& error) {
-    if (source.listed.size == 0) throw;
-    throw tenon::Error(error.status(), std::string(error.what()) + " (" + copy(source.listed) + ')');
-  }
-}
-
 template <class Body>
 tenon_status guard_image(const tenon_image_source* source, Body&& body) {
   return guard([&] {
     check_size(source, "tenon_image_source");
-    with_listing(*source, body);
+    const PluginImage image(*source);
+    with_listing(image, [&] { body(image); });
   });
 }
 
@@ -192,7 +184,7 @@ tenon_status describe(const tenon_image_pipeline* pipeline, tenon_image_format* 
     out->shape = pipeline->shape.data();
     out->steps = borrow(pipeline->steps);
     out->moving = borrow(pipeline->moving);
-    out->moving_within = borrow(pipeline->moving_within);
+    out->shifting = borrow(pipeline->shifting);
   });
 }
 
@@ -226,7 +218,7 @@ tenon_status examine(const tenon_image_pipeline* pipeline, const tenon_image_lis
 }
 
 tenon_status open_worker(const tenon_image_pipeline* pipeline, tenon_image_worker** out) {
-  return guard([&] { *out = new tenon_image_worker{pipeline->reader, pipeline->reader.open_worker(), {}}; });
+  return guard([&] { *out = new tenon_image_worker{*pipeline, pipeline->reader, pipeline->reader.open_worker(), {}}; });
 }
 
 void close_worker(tenon_image_worker* worker) { delete worker; }
@@ -283,9 +275,11 @@ std::vector<float> boxes_of(const tenon_image_input& input, const TransformChain
   return boxes;
 }
 
-tenon_status choose(const tenon_image_pipeline* pipeline, int64_t index, int64_t length, uint64_t seed,
-                    int64_t* indices, uint64_t* count) {
+tenon_status sample_indices(const tenon_image_pipeline* pipeline, int64_t index, int64_t length, uint64_t seed,
+                            int64_t* indices, uint64_t* count) {
   return guard([&] {
+    if (!indices || !count) throw tenon::Error(TENON_INVALID_ARGUMENT, "sample_indices: a null result");
+    pipeline->has_sample_indices = true;
     if (index < 0 || index >= length)
       throw tenon::Error(TENON_INVALID_ARGUMENT, "there is no sample " + std::to_string(index) +
                                                      "; the number of samples is " + std::to_string(length));
@@ -293,38 +287,46 @@ tenon_status choose(const tenon_image_pipeline* pipeline, int64_t index, int64_t
     *count = 1;
     indices[0] = index;
     if (!chain.draws_mosaic(seed)) return;
-    static_assert(kMosaicImages == TENON_MOST_IMAGES);
+    static_assert(kMosaicImages == TENON_MAX_IMAGES);
     const auto samples = chain.choose_samples(index, length, seed);
     std::copy(samples.begin(), samples.end(), indices);
     *count = samples.size();
   });
 }
 
-void check_inputs(const tenon_image_input* const* images, uint64_t count, bool draws_mosaic) {
-  if (count != (draws_mosaic ? kMosaicImages : 1))
+void check_count(const tenon_image_worker& worker, uint64_t count, bool draws_mosaic) {
+  // At the first sample, also if no mosaic is drawn for it.
+  if (worker.reader.chain().mosaic() && !worker.pipeline.has_sample_indices)
     throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       draws_mosaic
-                           ? "the transforms begin with mosaic, which combines " + std::to_string(kMosaicImages) +
-                                 " samples, and this dataset passes " + std::to_string(count) +
-                                 "; expected a dataset that passes those of ImagePipeline::choose(), or "
-                                 "transforms without mosaic"
-                           : "a sample has " + std::to_string(count) +
-                                 " images, and no mosaic is drawn for its seed; expected one image");
-  for (uint64_t k = 0; k < count; ++k) {
-    check_size(images[k], "tenon_image_input");
-    check_size(images[k]->source, "tenon_image_source");
-    if (images[k]->target_count != images[0]->target_count)
-      throw tenon::Error(TENON_INVALID_ARGUMENT,
-                         "the images of a sample have " + std::to_string(images[0]->target_count) + " and " +
-                             std::to_string(images[k]->target_count) + " targets; expected the same number");
-    for (uint64_t i = 0; i < images[k]->target_count; ++i) {
-      const tenon_image_target* target = images[k]->targets[i];
+                       "the transforms begin with mosaic, which combines " + std::to_string(kMosaicImages) +
+                           " samples, and this dataset passes one; expected a dataset that passes those of "
+                           "ImagePipeline::sample_indices(), or transforms without mosaic");
+  const uint64_t expected = draws_mosaic ? kMosaicImages : 1;
+  if (count != expected)
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "a sample has " + std::to_string(count) + " images; expected the " +
+                                                   std::to_string(expected) +
+                                                   " of ImagePipeline::sample_indices() for its seed");
+}
+
+void check_input(const tenon_image_input& input, const tenon_image_input& first) {
+  check_size(&input, "tenon_image_input");
+  check_size(input.source, "tenon_image_source");
+  const PluginImage image(*input.source);
+  with_listing(image, [&] {
+    if (input.target_count != first.target_count)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "the images of a sample have " + std::to_string(first.target_count) +
+                                                     " and " + std::to_string(input.target_count) +
+                                                     " targets; expected the same number");
+    if (input.target_count > 0 && !input.targets)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "the targets of an image are null");
+    for (uint64_t i = 0; i < input.target_count; ++i) {
+      const tenon_image_target* target = input.targets[i];
       check_size(target, "tenon_image_target");
       check_target(*target, i);
-      check_same_form(*images[0]->targets[i], *target, i);
-      check_numbers(*target, copy(images[k]->source->place));
+      check_same_layout(*first.targets[i], *target, i);
+      check_numbers(*target, image.place());
     }
-  }
+  });
 }
 
 void move_all_targets(tenon_image_worker* worker, const tenon_image_input* const* images, const SampleMotion& motion) {
@@ -340,21 +342,19 @@ void move_all_targets(tenon_image_worker* worker, const tenon_image_input* const
 
 void write_one(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t seed,
                const ImageReader::MakeSlot& make_slot, tenon_image_info* info) {
-  with_listing(*images[0]->source, [&](const PluginImage& image) {
+  const PluginImage image(*images[0]->source);
+  with_listing(image, [&] {
     const ImageReader& reader = worker->reader;
     const std::vector<float> boxes = boxes_of(*images[0], reader.chain());
-    const ImageInfo found = reader.write(worker->buffers, image, boxes, seed, make_slot);
-    write_info(found, info);
+    const ImageReader::Written written = reader.write(worker->buffers, image, boxes, seed, make_slot);
+    const cv::Size size = written.info.size;
+    write_info(written.info, info);
     if (images[0]->target_count == 0) return;
-    const SampledTransforms transforms = reader.draw(found.size, boxes, seed, image);
+    const SampledTransforms transforms =
+        written.transforms ? *written.transforms : reader.draw(size, boxes, seed, image);
     const auto find_orientation = [&] { return reader.inspect(worker->buffers, image).orientation; };
     move_all_targets(worker, images,
-                     {{{found.size,
-                        motions_of(transforms.geometry(), found.size),
-                        image.place(),
-                        find_orientation,
-                        &transforms,
-                        {}}}});
+                     {{{size, motions_of(transforms.geometry(), size), image.place(), find_orientation, &transforms}}});
   });
 }
 
@@ -379,7 +379,7 @@ void write_mosaic(tenon_image_worker* worker, const tenon_image_input* const* im
         move_boxes(of_image, BoxFormat::xyxy, 0, motions_of(steps, tiles[k].info.size)).values;
     boxes.insert(boxes.end(), moved.begin(), moved.end());
   }
-  const SampledTransforms rest = reader.write_mosaic(worker->buffers, boxes, seed, make_slot);
+  const SampledTransforms rest = reader.write_mosaic(worker->buffers, files[0], boxes, seed, make_slot);
   if (images[0]->target_count == 0) return;
   SampleMotion motion = {{}, &rest};
   for (size_t k = 0; k < kMosaicImages; ++k) {
@@ -399,7 +399,9 @@ tenon_status write(tenon_image_worker* worker, const tenon_image_input* const* i
     worker->target_count = 0;
     const TransformChain& chain = worker->reader.chain();
     const bool draws_mosaic = chain.draws_mosaic(seed);
-    check_inputs(images, count, draws_mosaic);
+    if (!images || !sink) throw tenon::Error(TENON_INVALID_ARGUMENT, "write: null images or a null sink");
+    check_count(*worker, count, draws_mosaic);
+    for (uint64_t k = 0; k < count; ++k) check_input(*images[k], *images[0]);
     const auto make_slot = [&](cv::Size size) {
       const int64_t planes[] = {3, size.height, size.width};
       const int64_t interleaved[] = {size.height, size.width, 3};
@@ -437,8 +439,8 @@ tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_targe
 
 const tenon_images& open_images(const tenon_host& host) {
   tenon::detail::host = &host;
-  static constexpr tenon_images kTable = {sizeof(tenon_images), create,  destroy, describe, examine, open_worker,
-                                          close_worker,         inspect, decode,  choose,   write,   moved};
+  static constexpr tenon_images kTable = {sizeof(tenon_images), create,  destroy, describe,       examine, open_worker,
+                                          close_worker,         inspect, decode,  sample_indices, write,   moved};
   return kTable;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -47,9 +48,11 @@ std::string describe_shape(const tenon_image_target& target) {
 }
 
 bool can_represent(int32_t dtype, double number) {
-  if (dtype == TENON_UINT8) return number == static_cast<uint8_t>(std::clamp(number, 0.0, 255.0));
-  if (dtype == TENON_INT32) return number == std::trunc(number) && std::abs(number) <= INT32_MAX;
-  return true;
+  if (!std::isfinite(number)) return false;
+  if (dtype == TENON_FLOAT32) return std::abs(number) <= std::numeric_limits<float>::max();
+  const bool is_whole = number == std::trunc(number);
+  return dtype == TENON_UINT8 ? is_whole && number >= 0 && number <= 255
+                              : is_whole && number >= INT32_MIN && number <= INT32_MAX;
 }
 
 std::string find_fault_of_lengths(const tenon_image_target& target, const std::string& name) {
@@ -84,7 +87,8 @@ std::string find_fault(const tenon_image_target& target) {
   const KindRules rules = rules_of(target.kind);
   if (!rules.name) return "has the kind " + std::to_string(target.kind) + "; expected TENON_IMAGE_MASK or another one";
   const std::string name = std::string("(") + rules.name + ") ";
-  if (target.ndim != rules.ndim || !target.shape)
+  if (!target.shape) return name + "has no shape";
+  if (target.ndim != rules.ndim)
     return name + "has " + std::to_string(target.ndim) + " dimensions; expected " + std::to_string(rules.ndim);
   int64_t count = 1;
   for (uint32_t i = 0; i < target.ndim; ++i) {
@@ -147,7 +151,6 @@ void move_masks(const std::vector<const tenon_image_target*>& targets, const Sam
       image.transforms->move_mask(mask_of(*targets[i], image), fill, buffers).copyTo(canvas(image.place));
     }
     result = motion.of_canvas->move_mask(canvas, fill, buffers);
-    if (result.data == canvas.data) result = canvas.clone();
   } else {
     const ImageMotion& image = motion.images.front();
     result = image.transforms->move_mask(mask_of(*targets.front(), image), fill, buffers);
@@ -203,14 +206,15 @@ void append_boxes(const tenon_image_target& target, std::vector<float>& boxes) {
   boxes.insert(boxes.end(), converted.begin(), converted.end());
 }
 
-void check_same_form(const tenon_image_target& first, const tenon_image_target& other, uint64_t index) {
+void check_same_layout(const tenon_image_target& first, const tenon_image_target& other, uint64_t index) {
   const bool has_rows = first.kind != TENON_IMAGE_MASK;
   const bool is_same = first.kind == other.kind && first.dtype == other.dtype && first.format == other.format &&
+                       first.fill == other.fill &&
                        (!has_rows || std::equal(first.shape + 1, first.shape + first.ndim, other.shape + 1));
   if (is_same) return;
   throw tenon::Error(TENON_INVALID_ARGUMENT, "target " + std::to_string(index) +
-                                                 " differs in its form between the images of a sample; expected the "
-                                                 "same kind, dtype, format and number of columns for all");
+                                                 " differs in its layout between the images of a sample; expected the "
+                                                 "same kind, dtype, format, fill and number of columns for all");
 }
 
 namespace {

@@ -31,8 +31,8 @@ void check_numbers(const tenon_image_target& target, const std::string& image);
 // Appends the boxes of a target as left, top, right and bottom.
 void append_boxes(const tenon_image_target& target, std::vector<float>& boxes);
 
-// Throws tenon::Error (TENON_INVALID_ARGUMENT) unless both targets are of one kind and form, for images of one sample.
-void check_same_form(const tenon_image_target& first, const tenon_image_target& other, uint64_t index);
+// Throws tenon::Error (TENON_INVALID_ARGUMENT) unless both targets have one kind and layout, for images of one sample.
+void check_same_layout(const tenon_image_target& first, const tenon_image_target& other, uint64_t index);
 
 // One image of a sample and its motions to the result.
 struct ImageMotion {

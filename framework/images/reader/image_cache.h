@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <opencv2/core.hpp>
+#include <tenon/error.hpp>
 
 namespace images {
 
@@ -22,11 +23,27 @@ class ImageFile {
   virtual ~ImageFile() = default;
   // Location for messages. Different images have different ones.
   virtual std::string place() const = 0;
+  // Where another file lists the image, for messages: "photos.csv:12"; empty: nowhere.
+  virtual std::string listed() const { return ""; }
   // Throws tenon::DataError naming the location.
   virtual void read(std::vector<uint8_t>& bytes) const = 0;
   // Identifies the bytes by path, size and time of the last change. Throws tenon::DataError like read().
   virtual std::string identity() const = 0;
 };
+
+// Runs `work`, and adds to its errors where the image is listed.
+template <class Work>
+auto with_listing(const ImageFile& image, Work&& work) {
+  try {
+    return work();
+  } catch (const tenon::HostError&) {
+    throw;
+  } catch (const tenon::Error& error) {
+    const std::string listed = image.listed();
+    if (listed.empty()) throw;
+    throw tenon::Error(error.status(), std::string(error.what()) + " (" + listed + ')');
+  }
+}
 
 // An image after the leading transforms (docs/reference/transforms.md). It is cached to be decoded and scaled once.
 struct PreparedImage {

@@ -74,11 +74,12 @@ ImageReader::ImageReader(const ReaderSettings& settings)
     throw tenon::Error(TENON_INVALID_ARGUMENT,
                        "parameter \"cache\" is \"" + cache + "\"; expected none, memory or disk");
   if (cache != "none" && !chain_.has_fixed_part() && scaling_ != Scaling::none) {
-    throw tenon::Error(
-        TENON_INVALID_ARGUMENT,
-        "parameter \"cache\" is \"" + cache + "\", and \"" + settings.transforms_parameter +
-            "\" begins with neither resize nor center_crop, so each sample decodes its JPEG at a "
-            "different scale; begin with one of them, or set scaled_decoding = false to cache whole images");
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "parameter \"cache\" is \"" + cache + "\", and \"" + settings.transforms_parameter +
+                           "\" begins with neither resize nor center_crop, so each sample decodes its JPEG at a "
+                           "different scale; " +
+                           (chain_.mosaic() ? "" : "begin with one of them, or ") +
+                           "set scaled_decoding = false to cache whole images");
   }
   if (cache == "disk" && settings.cache_dir.empty()) {
     throw tenon::Error(TENON_INVALID_ARGUMENT,
@@ -205,15 +206,15 @@ cv::Mat& ImageReader::decode_as_stored(Worker& worker, const ImageFile& image, I
   return decode_stored(worker.file, info, image.place(), worker.decoder);
 }
 
-ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
-                             const MakeSlot& make_slot) const {
+ImageReader::Written ImageReader::write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes,
+                                        uint64_t seed, const MakeSlot& make_slot) const {
   if (!cache_) {
     const ImageInfo info = inspect(worker, image);
     if (info.has_more_images) warn_of_frames(image.place());
-    const SampledTransforms sampled = draw(info.size, boxes, seed, image);
+    SampledTransforms sampled = draw(info.size, boxes, seed, image);
     const DecodedWindow decoded = decode(worker, info, sampled, image.place());
     write_sampled(sampled, decoded.image, decoded.place, worker, make_slot);
-    return info;
+    return {info, std::move(sampled)};
   }
   ImageInfo info = {};
   const PreparedImage prepared = find_prepared(worker, image, info);
@@ -223,7 +224,7 @@ ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, const Trans
   });
   const cv::Rect window = rest.window();
   write_sampled(rest, prepared.pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
-  return info;
+  return {info, std::nullopt};
 }
 
 // From the cache, or prepared and put into it. The pixels are valid until the next image.
@@ -237,52 +238,61 @@ PreparedImage ImageReader::find_prepared(Worker& worker, const ImageFile& image,
   return *prepared;
 }
 
-// Without decoding it, if there is no cache.
-cv::Size ImageReader::find_size(Worker& worker, const ImageFile& image) const {
-  if (!cache_) return inspect(worker, image).size;
-  ImageInfo info = {};
-  return find_prepared(worker, image, info).whole;
-}
-
-ImageReader::PlacedTile ImageReader::read_tile(Worker& worker, const ImageFile& image, const Tile& tile) const {
-  const cv::Size size = tile.resize.source.size();
-  PlacedTile placed = {{}, SampledTransforms(size, {tile.resize}, {}, std::nullopt, Reducing::yes), tile.place};
+// `prepared`: the whole image from the cache; none: the worker's file is decoded.
+ImageReader::PlacedTile ImageReader::paste_tile(Worker& worker, const ImageFile& image, const ImageInfo& info,
+                                                const std::optional<PreparedImage>& prepared, const Tile& tile) const {
+  PlacedTile placed = {info, SampledTransforms(info.size, {tile.resize}, {}, std::nullopt, Reducing::yes), tile.place};
   const auto paste = [&](const cv::Mat& pixels, const cv::Rect2d& place) {
     placed.transforms.render(pixels, place, worker.buffers).copyTo(worker.canvas(tile.place));
   };
-  if (cache_) {
-    const PreparedImage prepared = find_prepared(worker, image, placed.info);
+  if (prepared) {
     const cv::Rect window = placed.transforms.window();
-    paste(prepared.pixels(window), cv::Rect2d(0, 0, window.width, window.height));
-    return placed;
+    paste(prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height));
+  } else {
+    const DecodedWindow decoded = decode(worker, info, placed.transforms, image.place());
+    paste(decoded.image, decoded.place);
   }
-  placed.info = inspect(worker, image);
-  if (placed.info.size != size)
-    throw tenon::DataError(image.place() + ": changed its size while it was read; expected a file that stays as it is");
-  if (placed.info.has_more_images) warn_of_frames(image.place());
-  const DecodedWindow decoded = decode(worker, placed.info, placed.transforms, image.place());
-  paste(decoded.image, decoded.place);
   return placed;
 }
 
 std::vector<ImageReader::PlacedTile> ImageReader::read_mosaic(Worker& worker,
                                                               const std::array<const ImageFile*, kMosaicImages>& images,
                                                               uint64_t seed) const {
+  std::array<ImageInfo, kMosaicImages> infos = {};
+  std::array<std::optional<PreparedImage>, kMosaicImages> prepared;
   std::array<cv::Size, kMosaicImages> sizes;
-  for (size_t i = 0; i < images.size(); ++i) sizes[i] = find_size(worker, *images[i]);
+  for (size_t i = 0; i < images.size(); ++i) {
+    with_listing(*images[i], [&] {
+      if (cache_) {
+        prepared[i] = find_prepared(worker, *images[i], infos[i]);
+      } else {
+        infos[i] = inspect(worker, *images[i]);
+        if (infos[i].has_more_images) warn_of_frames(images[i]->place());
+      }
+    });
+    // The next image must not overwrite them.
+    std::swap(worker.file, worker.mosaic[i].file);
+    std::swap(worker.prepared, worker.mosaic[i].prepared);
+    std::swap(worker.cached, worker.mosaic[i].cached);
+    sizes[i] = infos[i].size;
+  }
   const MosaicSettings& settings = *chain_.mosaic();
   const cv::Size canvas(2 * settings.side, 2 * settings.side);
   worker.canvas = worker.canvas_memory.make(canvas, CV_8UC3);
   worker.canvas.setTo(cv::Scalar(settings.fill[0], settings.fill[1], settings.fill[2]));
   const std::array<Tile, kMosaicImages> tiles = chain_.draw_tiles(sizes, seed);
   std::vector<PlacedTile> placed;
-  for (size_t i = 0; i < images.size(); ++i) placed.push_back(read_tile(worker, *images[i], tiles[i]));
+  for (size_t i = 0; i < images.size(); ++i) {
+    std::swap(worker.file, worker.mosaic[i].file);
+    placed.push_back(
+        with_listing(*images[i], [&] { return paste_tile(worker, *images[i], infos[i], prepared[i], tiles[i]); }));
+  }
   return placed;
 }
 
-SampledTransforms ImageReader::write_mosaic(Worker& worker, const TransformChain::Boxes& boxes, uint64_t seed,
-                                            const MakeSlot& make_slot) const {
-  SampledTransforms rest = chain_.sample_rest(worker.canvas.size(), seed, boxes);
+SampledTransforms ImageReader::write_mosaic(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes,
+                                            uint64_t seed, const MakeSlot& make_slot) const {
+  SampledTransforms rest = at_place(image, [&] { return chain_.sample_rest(worker.canvas.size(), seed, boxes); });
   const cv::Rect window = rest.window();
   write_sampled(rest, worker.canvas(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
   return rest;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,15 @@ class ImageReader {
     PixelBuffer decoded;  // without transforms
     NumberBuffers numbers;
     ImageCache::Buffer cached;
+    // Of a mosaic: what is read of each image before all sizes are known, and the canvas.
+    struct MosaicBuffers {
+      std::vector<uint8_t> file;
+      PixelBuffer prepared;
+      ImageCache::Buffer cached;
+    };
+    std::array<MosaicBuffers, kMosaicImages> mosaic;
     PixelBuffer canvas_memory;
-    cv::Mat canvas;  // of a mosaic
+    cv::Mat canvas;
   };
 
   // Throws tenon::Error if the decoders cannot be loaded, the transforms are invalid, or they leave nothing to cache.
@@ -75,11 +83,14 @@ class ImageReader {
 
   // Returns memory for a sample of this size: float [3, H, W] if the chain normalises, else uint8 [H, W, 3].
   using MakeSlot = std::function<void*(cv::Size size)>;
+  struct Written {
+    ImageInfo info;  // of the file; if a cache was read, only its size is known, and the rest is 0
+    std::optional<SampledTransforms> transforms;  // from the whole image; none with a cache: see draw()
+  };
   // Reads, decodes and transforms the image. `boxes`: for TransformChain::draw(). The pixels are the same with and
-  // without a cache. Returns what the file is; if a cache was read, only its size is known, and the rest is 0. Throws
-  // tenon::DataError naming the image's location.
-  ImageInfo write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
-                  const MakeSlot& make_slot) const;
+  // without a cache. Throws tenon::DataError naming the image's location.
+  Written write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
+                const MakeSlot& make_slot) const;
 
   // The transforms that write() applied to an image of this size, for its targets.
   SampledTransforms draw(cv::Size size, const TransformChain::Boxes& boxes, uint64_t seed,
@@ -87,22 +98,23 @@ class ImageReader {
 
   // An image of a mosaic, as it lies on the canvas.
   struct PlacedTile {
-    ImageInfo info;  // as write() returns it
+    ImageInfo info;  // as in Written
     SampledTransforms transforms;
     cv::Rect place;
   };
   // Reads the images of a mosaic onto the worker's canvas. REQUIRES: the chain draws the mosaic for this seed.
   std::vector<PlacedTile> read_mosaic(Worker& worker, const std::array<const ImageFile*, kMosaicImages>& images,
                                       uint64_t seed) const;
-  // Transforms the canvas. `boxes`: in its pixels. Returns the transforms, for its targets.
-  SampledTransforms write_mosaic(Worker& worker, const TransformChain::Boxes& boxes, uint64_t seed,
-                                 const MakeSlot& make_slot) const;
+  // Transforms the canvas. `boxes`: in its pixels. `image`: the first, for messages. Returns the transforms, for its
+  // targets.
+  SampledTransforms write_mosaic(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes,
+                                 uint64_t seed, const MakeSlot& make_slot) const;
 
  private:
   PreparedImage prepare(Worker& worker, const ImageFile& image, ImageInfo& info) const;
   PreparedImage find_prepared(Worker& worker, const ImageFile& image, ImageInfo& info) const;
-  cv::Size find_size(Worker& worker, const ImageFile& image) const;
-  PlacedTile read_tile(Worker& worker, const ImageFile& image, const Tile& tile) const;
+  PlacedTile paste_tile(Worker& worker, const ImageFile& image, const ImageInfo& info,
+                        const std::optional<PreparedImage>& prepared, const Tile& tile) const;
   DecodedWindow decode(Worker& worker, const ImageInfo& info, const SampledTransforms& sampled,
                        const std::string& place) const;
   void write_sampled(const SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,

@@ -23,6 +23,8 @@ void apply(const Equalize& step, cv::Mat& image);
 void apply(const Invert& step, cv::Mat& image);
 // torchvision 0.29, gaussian_noise_image, on uint8 tensors.
 void apply(const Noise& step, cv::Mat& image);
+// `mean` and `deviation`: in levels.
+std::shared_ptr<const NoiseTable> make_noise_table(double mean, double deviation);
 // albumentations 2.0.8, clahe: OpenCV's CLAHE of the channel L of the colour space L*a*b*.
 void apply(const Clahe& step, cv::Mat& image);
 

@@ -198,7 +198,8 @@ std::string Argument::describe_values() const {
     std::vector<std::string> amounts;
     for (const size_t count : counts) amounts.push_back(std::to_string(count));
     const bool one = counts.size() == 1 && counts[0] == 1;
-    std::string text = one ? "a" : join(amounts, " or ");
+    const bool is_range = counts.size() > 4;  // without gaps
+    std::string text = one ? "a" : is_range ? amounts.front() + " to " + amounts.back() : join(amounts, " or ");
     text += is_whole ? " whole number" : " number";
     if (!one) text += "s";
     if (!range.empty()) text += " in " + range;

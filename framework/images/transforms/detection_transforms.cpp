@@ -112,8 +112,8 @@ class RandomIouCrop final : public Transform {
                        Steps& steps) const override {
     if (boxes.empty()) return;
     // torchvision draws without an end. An option below 1 that no crop can fulfil would then never return.
-    constexpr int kMostOptions = 100;
-    for (int i = 0; i < kMostOptions; ++i) {
+    constexpr int kMaxOptions = 100;
+    for (int i = 0; i < kMaxOptions; ++i) {
       const double least = options_[static_cast<size_t>(random.integer(static_cast<int64_t>(options_.size())))];
       if (least >= 1) return;
       for (int trial = 0; trial < trials_; ++trial) {
@@ -213,7 +213,7 @@ TransformKind random_iou_crop_kind() {
         .range = "[0, 1]"},
        {.name = "trials",
         .default_value = "40",
-        .doc = "regions to try before another number is sampled",
+        .doc = "regions to try before another number is sampled; after 100 numbers the image stays as it is",
         .range = "[1, 1000]",
         .is_whole = true}},
       make_transform<RandomIouCrop>};

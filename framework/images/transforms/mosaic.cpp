@@ -6,13 +6,6 @@
 namespace images {
 namespace {
 
-// Stands for the transform in lists and messages. The chain combines the images itself.
-class MosaicTransform final : public Transform {
- public:
-  explicit MosaicTransform(const Arguments& arguments) { mosaic_settings(arguments); }
-  void draw(cv::Size&, tenon::Random&, Steps&) const override {}
-};
-
 cv::Size scaled_size(const MosaicSettings& settings, cv::Size size) {
   const double scale = static_cast<double>(settings.side) / std::max(size.width, size.height);
   const auto length = [&](int side) { return std::min(static_cast<int>(std::ceil(side * scale)), settings.side); };
@@ -54,7 +47,8 @@ MosaicSettings mosaic_settings(const Arguments& arguments) {
 TransformKind mosaic_kind() {
   return {
       "mosaic",
-      "Combines the image with three others of the dataset, sampled at random, around a random point of a canvas. "
+      "Combines the image with three samples of the dataset, drawn with replacement, around a random point of a "
+      "canvas. "
       "It comes first in the list, and the canvas is twice as wide and high as `size`; usually a crop or a resize "
       "follows. For datasets that give access to their other samples.",
       "Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object Detection\", arXiv:2004.10934; Ultralytics "
@@ -62,13 +56,13 @@ TransformKind mosaic_kind() {
       {{.name = "size",
         .default_value = "",
         .doc = "length that the longer side of each image is scaled to, in pixels",
-        .range = "[2, 32768]",
+        .range = "[2, 6688]",
         .is_whole = true},
        {"fill", "114", "colour of the rest of the canvas: one level, or red, green and blue", {1, 3}, "[0, 255]"},
        interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic"}),
        antialias_argument(),
        probability("1")},
-      make_transform<MosaicTransform>};
+      nullptr};
 }
 
 }  // namespace images

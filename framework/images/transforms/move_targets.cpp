@@ -78,6 +78,26 @@ Polygon clip(const Polygon& polygon, cv::Size size) {
   return clip(clipped, [&](const cv::Point2d& point) { return size.height - point.y; });
 }
 
+// An upright box.
+struct Box {
+  double left, top, right, bottom;
+
+  double area() const { return std::max(right - left, 0.0) * std::max(bottom - top, 0.0); }
+};
+
+bool has_center_within(const Box& box, cv::Size size) {
+  const double x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
+  return x > 0 && y > 0 && x < size.width && y < size.height;
+}
+
+Box bounds_of(const Polygon& polygon) {
+  Box box = {HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+  for (const cv::Point2d& point : polygon)
+    box = {std::min(box.left, point.x), std::min(box.top, point.y), std::max(box.right, point.x),
+           std::max(box.bottom, point.y)};
+  return box;
+}
+
 // Moves a polygon through all steps. Returns the part of its area that remains, or 0 if nothing does.
 double move(Polygon& polygon, const Motions& motions) {
   polygon = clip(polygon, motions.size);
@@ -85,6 +105,7 @@ double move(Polygon& polygon, const Motions& motions) {
   for (const Motion& motion : motions.steps) {
     if (visible == 0) break;
     for (cv::Point2d& point : polygon) point = motion.apply(point);
+    if (motion.drops_outside_centers && !has_center_within(bounds_of(polygon), motion.size)) return 0;
     const double before = area_of(polygon);
     polygon = clip(polygon, motion.size);
     visible *= before > 0 ? std::min(area_of(polygon) / before, 1.0) : 0;
@@ -95,13 +116,6 @@ double move(Polygon& polygon, const Motions& motions) {
 constexpr double kRounding = 1e-9;  // of products and quotients of a few numbers
 
 bool remains(double visible, double min_visibility) { return visible > 0 && visible >= min_visibility - kRounding; }
-
-// An upright box.
-struct Box {
-  double left, top, right, bottom;
-
-  double area() const { return std::max(right - left, 0.0) * std::max(bottom - top, 0.0); }
-};
 
 Box read_box(const float* box, BoxFormat format) {
   const double a = box[0], b = box[1], c = box[2], d = box[3];
@@ -118,24 +132,13 @@ std::array<double, 4> write_box(const Box& box, BoxFormat format) {
 }
 
 Box move(const Box& box, const Motion& motion) {
-  Box moved = {HUGE_VAL, HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
-  for (const cv::Point2d corner : {cv::Point2d(box.left, box.top), cv::Point2d(box.right, box.top),
-                                   cv::Point2d(box.left, box.bottom), cv::Point2d(box.right, box.bottom)}) {
-    const cv::Point2d point = motion.apply(corner);
-    moved = {std::min(moved.left, point.x), std::min(moved.top, point.y), std::max(moved.right, point.x),
-             std::max(moved.bottom, point.y)};
-  }
-  return moved;
+  return bounds_of({motion.apply({box.left, box.top}), motion.apply({box.right, box.top}),
+                    motion.apply({box.left, box.bottom}), motion.apply({box.right, box.bottom})});
 }
 
 Box clip(const Box& box, cv::Size size) {
   return {std::clamp<double>(box.left, 0, size.width), std::clamp<double>(box.top, 0, size.height),
           std::clamp<double>(box.right, 0, size.width), std::clamp<double>(box.bottom, 0, size.height)};
-}
-
-bool has_center_within(const Box& box, cv::Size size) {
-  const double x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
-  return x > 0 && y > 0 && x < size.width && y < size.height;
 }
 
 template <class Numbers>

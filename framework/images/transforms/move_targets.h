@@ -19,14 +19,14 @@ namespace images {
 struct Motion {
   std::array<double, 8> matrix;
   cv::Size size;
-  bool drops_outside_centers = false;  // of boxes
+  bool drops_outside_centers = false;
 
   cv::Point2d apply(cv::Point2d point) const {
     const double w = matrix[6] * point.x + matrix[7] * point.y + 1;
     return {(matrix[0] * point.x + matrix[1] * point.y + matrix[2]) / w,
             (matrix[3] * point.x + matrix[4] * point.y + matrix[5]) / w};
   }
-  // A perspective never mirrors an image.
+  // A perspective with convex corners never mirrors an image.
   bool mirrors() const { return matrix[6] == 0 && matrix[7] == 0 && matrix[0] * matrix[4] < matrix[1] * matrix[3]; }
 };
 
@@ -59,8 +59,8 @@ std::vector<float> to_corners(std::span<const float> boxes, BoxFormat format);
 MovedRows move_boxes(std::span<const float> boxes, BoxFormat format, double min_visibility, const Motions& motions);
 
 // boxes: centre x and y, width, height, and the angle in degrees, clockwise. They are not clipped. A box that becomes a
-// parallelogram, by shear or by different scales of x and y, is replaced by the rectangle of the same area along its
-// width. Angles are from -90 to less than 90.
+// parallelogram, by shear, perspective or different scales of x and y, is replaced by the rectangle of the same area
+// along its width. Angles are from -90 to less than 90.
 MovedRows move_rotated_boxes(std::span<const float> boxes, double min_visibility, const Motions& motions);
 
 // points: x and y of each, and with `numbers` 3 a number that is above 0 for a known point. `per_object`: points of an

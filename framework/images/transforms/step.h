@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -84,10 +85,11 @@ struct AutoContrast {};
 struct Equalize {};
 struct Invert {};
 
+struct NoiseTable;
+
 // Adds normal noise to each channel of each pixel, truncated to whole levels.
 struct Noise {
-  double mean;       // in levels
-  double deviation;  // in levels
+  std::shared_ptr<const NoiseTable> table;
   tenon::Random random;
 };
 

@@ -1,7 +1,10 @@
 // gaussian_noise: torchvision 0.29, v2.GaussianNoise. clahe and coarse_dropout: albumentations 2.0.8, CLAHE and
 // CoarseDropout.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include <opencv2/imgproc.hpp>
 
@@ -14,15 +17,14 @@ namespace {
 class GaussianNoise final : public Transform {
  public:
   explicit GaussianNoise(const Arguments& arguments)
-      : mean_(255 * arguments.number("mean")), deviation_(255 * arguments.number("sigma")) {}
+      : table_(make_noise_table(255 * arguments.number("mean"), 255 * arguments.number("sigma"))) {}
 
   void draw(cv::Size&, tenon::Random& random, Steps& steps) const override {
-    steps.push_back(Noise{mean_, deviation_, tenon::Random(random())});
+    steps.push_back(Noise{table_, tenon::Random(random())});
   }
 
  private:
-  double mean_;
-  double deviation_;
+  std::shared_ptr<const NoiseTable> table_;
 };
 
 class ClaheTransform final : public Transform {
@@ -30,7 +32,6 @@ class ClaheTransform final : public Transform {
   explicit ClaheTransform(const Arguments& arguments) {
     const std::vector<double>& limits = arguments.numbers("clip_limit");
     limits_ = limits.size() == 1 ? std::pair(1.0, limits[0]) : arguments.interval("clip_limit");
-    if (limits_.first > limits_.second) arguments.refuse("clip_limit", "1 or more, or two numbers");
     tiles_ = size_from(arguments, "tile_grid_size");
   }
 
@@ -73,13 +74,72 @@ class CoarseDropout final : public Transform {
 
 }  // namespace
 
+// The distribution of the noise in whole levels, truncated towards 0, for sampling with the alias method (Walker,
+// "An efficient method for generating discrete random variables with general distributions", ACM TOMS 3, 1977).
+struct NoiseTable {
+  static constexpr int kMost = 255;  // more has no other effect on 8-bit levels
+  static constexpr size_t kSlots = 512;
+  static constexpr int kBits = 23;  // of the fraction, after 9 bits that choose a slot
+
+  std::array<uint32_t, kSlots> thresholds;  // of the fraction: below, the level of the slot, else that of the alias
+  std::array<int16_t, kSlots> levels;
+  std::array<int16_t, kSlots> aliases;
+
+  int sample(uint32_t bits) const {
+    const size_t slot = bits >> kBits;
+    return (bits & ((1u << kBits) - 1)) < thresholds[slot] ? levels[slot] : aliases[slot];
+  }
+};
+
+std::shared_ptr<const NoiseTable> make_noise_table(double mean, double deviation) {
+  constexpr int kMost = NoiseTable::kMost;
+  constexpr size_t kSlots = NoiseTable::kSlots;
+  // The probability of less than `limit`.
+  const auto below = [&](double limit) {
+    if (deviation == 0) return mean < limit ? 1.0 : 0.0;
+    return 0.5 * std::erfc((mean - limit) / (deviation * std::sqrt(2.0)));
+  };
+  std::array<double, kSlots> weights = {};  // times the number of slots
+  double before = 0;
+  for (int level = -kMost; level <= kMost; ++level) {
+    // Numbers from -1 to 1 become 0.
+    const double upto = level == kMost ? 1 : below(level < 0 ? std::nextafter(level, 1.0) : level + 1);
+    weights[static_cast<size_t>(level + kMost)] = (upto - before) * kSlots;
+    before = upto;
+  }
+  auto table = std::make_shared<NoiseTable>();
+  std::vector<size_t> small, large;
+  for (size_t i = 0; i < kSlots; ++i) {
+    table->levels[i] = static_cast<int16_t>(std::min(static_cast<int>(i) - kMost, kMost));
+    table->aliases[i] = table->levels[i];
+    (weights[i] < 1 ? small : large).push_back(i);
+  }
+  std::fill(table->thresholds.begin(), table->thresholds.end(), 1u << NoiseTable::kBits);
+  while (!small.empty() && !large.empty()) {
+    const size_t low = small.back(), high = large.back();
+    small.pop_back();
+    table->thresholds[low] = static_cast<uint32_t>(std::lround(weights[low] * (1u << NoiseTable::kBits)));
+    table->aliases[low] = table->levels[high];
+    weights[high] -= 1 - weights[low];
+    if (weights[high] < 1) {
+      large.pop_back();
+      small.push_back(high);
+    }
+  }
+  return table;
+}
+
 void apply(const Noise& step, cv::Mat& image) {
   tenon::Random random = step.random;
+  uint64_t bits = 0;
+  bool has_half = false;
   for (int y = 0; y < image.rows; ++y) {
     uint8_t* row = image.ptr<uint8_t>(y);
     for (int i = 0; i < 3 * image.cols; ++i) {
-      const double noise = std::trunc(std::clamp(step.mean + step.deviation * random.normal(), -1000.0, 1000.0));
-      row[i] = static_cast<uint8_t>(std::clamp(row[i] + static_cast<int>(noise), 0, 255));
+      if (!has_half) bits = random();
+      const int noise = step.table->sample(static_cast<uint32_t>(has_half ? bits >> 32 : bits));
+      has_half = !has_half;
+      row[i] = static_cast<uint8_t>(std::clamp(row[i] + noise, 0, 255));
     }
   }
 }
@@ -132,7 +192,7 @@ TransformKind coarse_dropout_kind() {
             .is_whole = true},
            {"hole_height", "(0.1, 0.2)", "smallest and largest height, as a fraction of the image", {2}, "(0, 1]"},
            {"hole_width", "(0.1, 0.2)", "smallest and largest width, as a fraction of the image", {2}, "(0, 1]"},
-           fill_argument(),
+           {"fill", "0", "colour of the rectangles: one level, or red, green and blue", {1, 3}, "[0, 255]"},
            probability("0.5")},
           make_transform<CoarseDropout>};
 }

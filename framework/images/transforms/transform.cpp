@@ -18,7 +18,8 @@ transforms = ["random_resized_crop(224)", "horizontal_flip(p=0.5)", "color_jitte
 Pass arguments by position, in the order of the tables below, or by name. Arguments with a default can be left out.
 Without any arguments, the parentheses can be left out too. Write several numbers for one argument in parentheses:
 `scale=(0.08, 1)`. The definitions are those of torchvision's `transforms.v2` on 8-bit tensors, or of the
-source that a transform names. Resizing with antialiasing gives the same bytes as Pillow 12. Errors in the list are reported before a run starts.
+source that a transform names. Resizing with antialiasing gives the same bytes as Pillow 12. Errors in the list are reported before a run starts;
+what a transform needs and a dataset does not pass, such as boxes, at the first sample.
 
 - With `normalize`, a sample is a float32 tensor `[3, height, width]`. Without it, a sample is a uint8 tensor
   `[height, width, 3]`.

@@ -62,7 +62,7 @@ struct TransformKind {
   std::string doc;     // one sentence
   std::string source;  // source of the definition
   std::vector<Argument> arguments;
-  std::unique_ptr<Transform> (*make)(const Arguments& arguments);  // throws TextError
+  std::unique_ptr<Transform> (*make)(const Arguments& arguments);  // throws TextError; null: mosaic, of the chain
 };
 
 template <class T>

@@ -57,7 +57,7 @@ class SampledTransforms {
   cv::Mat move_mask(const cv::Mat& mask, double fill, TransformBuffers& buffers) const;
 
   // The steps that move pixels, in order, from the whole image to the result.
-  Steps geometry() const;
+  const Steps& geometry() const { return geometry_; }
   cv::Size image_size() const { return image_size_; }
 
  private:
@@ -68,7 +68,8 @@ class SampledTransforms {
   cv::Size size_;
   cv::Rect window_;
   Reduction reduction_;
-  Steps steps_;
+  Steps geometry_;
+  Steps steps_;                 // joined where that gives the same pixels
   Mirror mirror_ = Mirror::no;  // applied after the steps
   Steps erasures_;
   std::optional<Scaling8Bit> scaling_;

@@ -104,20 +104,45 @@ class RandomPerspective final : public Transform {
     const int down = static_cast<int>(distortion_ * (size.height / 2)) + 1;
     const auto near = [&](int bound) { return static_cast<int>(random.integer(bound)); };
     const auto far = [&](int length, int bound) { return length - bound + static_cast<int>(random.integer(bound)); };
-    std::array<cv::Point, 4> corners;
-    corners[0].x = near(across);
-    corners[0].y = near(down);
-    corners[1].x = far(size.width, across);
-    corners[1].y = near(down);
-    corners[2].x = far(size.width, across);
-    corners[2].y = far(size.height, down);
-    corners[3].x = near(across);
-    corners[3].y = far(size.height, down);
     if (size.width < 2 || size.height < 2) return;  // its corners are one point
-    steps.push_back(Perspective{perspective_coefficients(size, corners), interpolation_, fill_});
+    // Large distortions can give corners that no view of the image has.
+    std::array<cv::Point, 4> corners;
+    for (int trial = 0; trial < 10; ++trial) {
+      corners[0].x = near(across);
+      corners[0].y = near(down);
+      corners[1].x = far(size.width, across);
+      corners[1].y = near(down);
+      corners[2].x = far(size.width, across);
+      corners[2].y = far(size.height, down);
+      corners[3].x = near(across);
+      corners[3].y = far(size.height, down);
+      if (!are_convex(corners)) continue;
+      const auto coefficients = perspective_coefficients(size, corners);
+      if (!is_in_front(coefficients, size)) continue;
+      steps.push_back(Perspective{coefficients, interpolation_, fill_});
+      return;
+    }
   }
 
  private:
+  // Clockwise, as seen in the image.
+  static bool are_convex(const std::array<cv::Point, 4>& corners) {
+    for (size_t i = 0; i < 4; ++i) {
+      const cv::Point first = corners[(i + 1) % 4] - corners[i];
+      const cv::Point second = corners[(i + 2) % 4] - corners[(i + 1) % 4];
+      if (first.cross(second) <= 0) return false;
+    }
+    return true;
+  }
+
+  // Whether the whole new image is on one side of the horizon, where it has a position in the old one.
+  static bool is_in_front(const std::array<double, 8>& c, cv::Size size) {
+    if (c == std::array<double, 8>{}) return false;  // its corner is on the horizon
+    constexpr double kNear = 1e-3;
+    return c[6] * size.width + 1 > kNear && c[7] * size.height + 1 > kNear &&
+           c[6] * size.width + c[7] * size.height + 1 > kNear;
+  }
+
   double distortion_;
   Interpolation interpolation_;
   Colour fill_;

@@ -91,6 +91,9 @@ inline void put_bgr(const cv::Mat& bgr, const Sink& sink, std::string_view name,
   const Field& field = sink.field(name);
   if (field.shape.size() != 3 || (field.shape[0] != 3 && field.shape[2] != 3))
     detail::refuse_shape(field, "[3, H, W] or [H, W, 3]");
+  if (bgr.empty())
+    throw Error(TENON_INVALID_ARGUMENT,
+                "an image for the field \"" + field.name + "\" is empty: its file is missing or cannot be decoded");
   if (bgr.channels() != 3)
     throw Error(TENON_INVALID_ARGUMENT, "an image for the field \"" + field.name + "\" has " +
                                             std::to_string(bgr.channels()) + " channels; expected blue, green and red");

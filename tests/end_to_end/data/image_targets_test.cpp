@@ -49,7 +49,7 @@ epochs = 2
 every = "1 step"
 [optimizer]
 use = "sgd"
-lr = 0.05
+lr = 1e-3
 [run]
 threads = 1
 )toml")
@@ -101,8 +101,8 @@ TEST_CASE("images and boxes are the same for any number of workers and processes
         losses_of(train(config, "processes" + number, {"data.batch_size=4", "distributed.synchronize_batch_norm=true"},
                         {"--processes", number}));
     REQUIRE(divided.size() == alone.size());
-    // The gradients are summed in another order.
-    for (size_t i = 0; i < alone.size(); ++i) CHECK(std::abs(divided[i] - alone[i]) < 1e-4 * alone[i]);
+    // Sums in another order. The learning rate is small, so that later steps do not amplify the difference.
+    for (size_t i = 0; i < alone.size(); ++i) CHECK(std::abs(divided[i] - alone[i]) < 1e-5 * alone[i]);
   }
   std::vector<std::string> arguments = arguments_of(config, "resumed", {});
   arguments.insert(arguments.begin(), "verify-resume");

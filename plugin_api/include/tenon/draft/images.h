@@ -92,7 +92,7 @@ enum {
 
 typedef struct tenon_image_target {
   uint64_t size;
-  uint32_t kind;      /* TENON_TARGET_... */
+  uint32_t kind;      /* TENON_IMAGE_... */
   uint32_t format;    /* TENON_BOXES_... */
   const void* values; /* C-contiguous; borrowed for the call */
   const int64_t* shape;
@@ -114,12 +114,12 @@ TENON_FREEZE(tenon_image_target, pair_count, 104);
 typedef struct tenon_image_input {
   uint64_t size;
   const tenon_image_source* source;
-  const tenon_image_target* const* targets; /* of the same kinds and forms for each image of a sample */
+  const tenon_image_target* const* targets; /* of the same kinds and layouts for each image of a sample */
   uint64_t target_count;
 } tenon_image_input;
 TENON_FREEZE(tenon_image_input, target_count, 32);
 
-enum { TENON_MOST_IMAGES = 4 }; /* of one sample */
+enum { TENON_MAX_IMAGES = 4 }; /* of one sample */
 
 /* A target after `write`, borrowed until the next call with the worker. */
 typedef struct tenon_moved_target {
@@ -148,9 +148,9 @@ typedef struct tenon_image_format {
   /* The names of the transforms that move pixels, such as `resize, horizontal_flip`, and of those among them that do
    * more than to scale the whole image. */
   tenon_string moving;
-  tenon_string moving_within;
+  tenon_string shifting;
 } tenon_image_format;
-TENON_FREEZE(tenon_image_format, moving_within, 72);
+TENON_FREEZE(tenon_image_format, shifting, 72);
 
 /* Images to examine before a run. */
 typedef struct tenon_image_list {
@@ -200,16 +200,16 @@ typedef struct tenon_images {
                          tenon_pixels* out);
 
   /* [worker] Returns the samples that a sample is made of: `index` alone; or, if the transforms begin with mosaic and
-   * it is drawn for this seed, `index` and others of the `length` samples of the dataset. `indices` has room for
-   * TENON_MOST_IMAGES. */
-  tenon_status (*choose)(const tenon_image_pipeline* pipeline, int64_t index, int64_t length, uint64_t seed,
-                         int64_t* indices, uint64_t* count);
+   * it is drawn for this seed, `index` and three of the `length` samples of the dataset, drawn with replacement.
+   * `indices` has room for TENON_MAX_IMAGES. Without this call, a dataset cannot be used with mosaic. */
+  tenon_status (*sample_indices)(const tenon_image_pipeline* pipeline, int64_t index, int64_t length, uint64_t seed,
+                                 int64_t* indices, uint64_t* count);
 
-  /* [worker] Reads, decodes and transforms the images of a sample into a field, one or those of `choose`, and moves
-   * their targets. The random values depend on the seed, the size of the images and their boxes alone. With equal
-   * seeds, images of one size are transformed alike, unless a transform uses boxes. The pixels are the same with and
-   * without a cache. `info` is optional, and describes the first image. Returns TENON_BAD_DATA naming the image for
-   * files that cannot be read, for masks of another size and for boxes that are none, and TENON_INVALID_ARGUMENT for
+  /* [worker] Reads, decodes and transforms the images of a sample into a field, and moves their targets: one image, or
+   * those of `sample_indices`. The random values depend on the seed, the size of the images and their boxes alone. With
+   * equal seeds, images of one size are transformed alike, unless a transform uses boxes. The pixels are the same with
+   * and without a cache. `info` is optional, and describes the first image. Returns TENON_BAD_DATA naming the image for
+   * files that cannot be read, for masks of another size and for invalid boxes, and TENON_INVALID_ARGUMENT for
    * targets that contradict their descriptions. */
   tenon_status (*write)(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t count,
                         uint64_t seed, const tenon_sink* sink, uint64_t field, tenon_image_info* info);

@@ -237,18 +237,25 @@ class ImageTarget {
   // For each of these rows, the image of the sample that it belongs to: 0, or more in a mosaic.
   const std::vector<int64_t>& kept_images() const { return moved().kept_images; }
 
-  // Returns what belongs to the rows that remain, such as the classes of boxes. `rows`: of the image, or of each image
-  // of the sample.
+  // Returns what belongs to the rows that remain, such as the classes of boxes. `rows`: one for each row of the target.
   template <class T>
   std::vector<T> select(const std::vector<T>& rows) const {
-    return select(std::vector<std::vector<T>>{rows});
+    return select_of_images(std::vector<std::vector<T>>{rows});
   }
+  // The same for a sample of several images: the rows of each.
   template <class T>
-  std::vector<T> select(const std::vector<std::vector<T>>& rows) const {
-    if (kind_ == TENON_IMAGE_MASK) throw Error(TENON_INVALID_ARGUMENT, "select() of a mask, which has no rows");
+  std::vector<T> select_of_images(const std::vector<std::vector<T>>& rows) const {
+    if (kind_ == TENON_IMAGE_MASK) throw Error(TENON_INVALID_ARGUMENT, "a mask has no rows to select");
     std::vector<T> selected;
-    for (size_t i = 0; i < kept_indices().size(); ++i)
-      selected.push_back(rows.at(static_cast<size_t>(kept_images()[i])).at(static_cast<size_t>(kept_indices()[i])));
+    for (size_t i = 0; i < kept_indices().size(); ++i) {
+      const auto image = static_cast<size_t>(kept_images()[i]);
+      const auto row = static_cast<size_t>(kept_indices()[i]);
+      if (image >= rows.size() || row >= rows[image].size())
+        throw Error(TENON_INVALID_ARGUMENT,
+                    "row " + std::to_string(row) + " of image " + std::to_string(image) +
+                        " remains; expected a list for each image, with an element for each row");
+      selected.push_back(rows[image][row]);
+    }
     return selected;
   }
 
@@ -352,7 +359,7 @@ class ImageTarget {
   Moved moved_ = {};
 };
 
-// One image of a sample of several, see ImagePipeline::choose().
+// One image of a sample of several, see ImagePipeline::sample_indices().
 struct ImageInput {
   std::shared_ptr<const ImageFile> file;
   std::vector<ImageTarget> targets;
@@ -384,8 +391,8 @@ class ImageWorker {
     return write_all({{&image, targets}}, seed, sink, field);
   }
 
-  // The same for a sample of several images, those of ImagePipeline::choose(). The targets of the first image receive
-  // the moved values of all.
+  // The same for a sample of several images, those of ImagePipeline::sample_indices(). The targets of the first image
+  // receive the moved values of all.
   ImageInfo write(std::vector<ImageInput>& images, uint64_t seed, const Sink& sink, std::string_view field) {
     std::vector<Borrowed> borrowed;
     for (ImageInput& input : images) {
@@ -492,7 +499,7 @@ class ImagePipeline {
   // The names of the transforms that move pixels, such as "resize, horizontal_flip". `counts_scaling`: whether the list
   // has those that only scale the whole image.
   std::string list_moving(bool counts_scaling = true) const {
-    return tenon::detail::copy(counts_scaling ? format_.moving : format_.moving_within);
+    return tenon::detail::copy(counts_scaling ? format_.moving : format_.shifting);
   }
 
   using Open = std::function<std::unique_ptr<const ImageFile>(size_t number)>;
@@ -532,11 +539,11 @@ class ImagePipeline {
   }
 
   // Returns the samples that a sample is made of: `index` alone; or, if the transforms begin with mosaic and it is
-  // drawn for this seed, `index` and others of the dataset, which has `length` samples.
-  std::vector<int64_t> choose(int64_t index, int64_t length, uint64_t seed) const {
-    int64_t indices[TENON_MOST_IMAGES];
+  // drawn for this seed, `index` and three of the `length` samples of the dataset, drawn with replacement.
+  std::vector<int64_t> sample_indices(int64_t index, int64_t length, uint64_t seed) const {
+    int64_t indices[TENON_MAX_IMAGES];
     uint64_t count = 0;
-    tenon::detail::check(detail::images().choose(pipeline_.get(), index, length, seed, indices, &count));
+    tenon::detail::check(detail::images().sample_indices(pipeline_.get(), index, length, seed, indices, &count));
     return std::vector<int64_t>(indices, indices + count);
   }
 

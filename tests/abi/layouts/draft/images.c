@@ -16,7 +16,7 @@ SAME(TENON_IMAGE_POLYGONS, 5);
 SAME(TENON_BOXES_XYXY, 0);
 SAME(TENON_BOXES_XYWH, 1);
 SAME(TENON_BOXES_CXCYWH, 2);
-SAME(TENON_MOST_IMAGES, 4);
+SAME(TENON_MAX_IMAGES, 4);
 
 SIZED(tenon_image_source, 72);
 FIELD(tenon_image_source, place, 8, tenon_string);
@@ -79,7 +79,7 @@ FIELD(tenon_image_format, ndim, 12, uint32_t);
 FIELD(tenon_image_format, shape, 16, const int64_t*);
 FIELD(tenon_image_format, steps, 24, tenon_string);
 FIELD(tenon_image_format, moving, 40, tenon_string);
-FIELD(tenon_image_format, moving_within, 56, tenon_string);
+FIELD(tenon_image_format, shifting, 56, tenon_string);
 
 SIZED(tenon_image_list, 40);
 FIELD(tenon_image_list, count, 8, uint64_t);
@@ -97,7 +97,7 @@ FIELD(tenon_images, close_worker, 48, void (*)(tenon_image_worker*));
 FIELD(tenon_images, inspect, 56, tenon_status (*)(tenon_image_worker*, const tenon_image_source*, tenon_image_info*));
 FIELD(tenon_images, decode, 64,
       tenon_status (*)(tenon_image_worker*, const tenon_image_source*, uint32_t, tenon_pixels*));
-FIELD(tenon_images, choose, 72,
+FIELD(tenon_images, sample_indices, 72,
       tenon_status (*)(const tenon_image_pipeline*, int64_t, int64_t, uint64_t, int64_t*, uint64_t*));
 FIELD(tenon_images, write, 80,
       tenon_status (*)(tenon_image_worker*, const tenon_image_input* const*, uint64_t, uint64_t, const tenon_sink*,
