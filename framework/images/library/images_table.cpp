@@ -106,7 +106,12 @@ tenon_status guard_image(const tenon_image_source* source, Body&& body) {
 
 tenon_value read_param(const tenon_params* params, const std::string& name) {
   tenon_value value = tenon_none();
-  check(tenon::detail::host->param(params, borrow(name), &value));
+  const tenon_status status = tenon::detail::host->param(params, borrow(name), &value);
+  if (status == TENON_NOT_FOUND)
+    throw tenon::Error(status, "the schema of the dataset has no parameter \"" + name +
+                                   "\"; expected those of image_params(), or a pipeline of the transforms alone: "
+                                   "ImagePipeline(params, \"transforms\")");
+  check(status);
   return value;
 }
 

@@ -7,7 +7,7 @@
 //     static std::vector<tenon::Param> schema() {
 //       return {tenon::required<tenon::Path>("path").doc("..."), tenon::draft::transforms_param()};
 //     }
-//     explicit Photos(const tenon::Params& params) : images_(params) { ... }   // fills files_ and boxes_
+//     explicit Photos(const tenon::Params& params) : images_(params, "transforms") { ... }  // fills files_ and boxes_
 //     std::vector<tenon::Field> fields() const {
 //       return {images_.field("image", "the photo"), {"boxes", TENON_FLOAT32, {-1, 4}, "objects"}};
 //     }
@@ -54,7 +54,7 @@ inline Param transforms_param(const std::vector<std::string>& transforms = {"res
           "validation");
 }
 
-// All parameters of images.
+// All parameters of images, for ImagePipeline(params).
 inline std::vector<Param> image_params() {
   return {
       transforms_param(),
@@ -161,6 +161,10 @@ struct ImageInfo {
 struct Pixels {
   const uint8_t* elements;  // C-contiguous [height, width, channels]
   int32_t dtype;            // TENON_UINT8; of TENON_DECODE_STORED also TENON_INT32 and TENON_FLOAT32
+  int64_t height;
+  int64_t width;
+  int channels;
+  int orientation;
 
   // Throws Error unless T is the C++ type of the dtype.
   template <class T>
@@ -170,11 +174,6 @@ struct Pixels {
                                               "; it is accessed as " + dtype_name(dtype_of<T>()));
     return reinterpret_cast<const T*>(elements);
   }
-
-  int64_t height;
-  int64_t width;
-  int channels;
-  int orientation;
 };
 
 enum class BoxFormat : uint32_t { xyxy = TENON_BOXES_XYXY, xywh = TENON_BOXES_XYWH, cxcywh = TENON_BOXES_CXCYWH };
