@@ -68,7 +68,7 @@ cv::Mat& decode_stored(Bytes file, const ImageInfo& info, const std::string& pat
 enum class Scaling { none, dct };
 
 struct DecodedWindow {
-  cv::Mat image;     // belongs to the decoder; valid until its next image
+  cv::Mat image;     // belongs to a decoder or its worker; valid until the next image
   cv::Rect2d place;  // the window in `image`, in its pixels: pixel i covers [i, i + 1)
   int eighths;       // the image's scale: 8, 4, 2 or 1
 };

@@ -22,8 +22,7 @@ struct Reading {
   size_t at = 0;
   std::array<char, 200> error = {};
   std::array<char, 200> warning = {};
-  bool has_alpha = false;  // in the rows
-  int channels = 0;        // likewise
+  int channels = 0;  // in the rows
 };
 
 // Jumps back into read(), over stack frames of libpng alone. None of them has objects to destroy.
@@ -78,17 +77,17 @@ bool read(const Png& file, Reading& reading, cv::Size size, int depth, Grey grey
   if (grey == Grey::as_rgb) png_set_gray_to_rgb(png);
   if (depth == CV_8U) png_set_strip_16(png);
   if (depth == CV_16U && std::endian::native == std::endian::little) png_set_swap(png);
-  reading.has_alpha = wants_alpha && ((png_get_color_type(png, file.info) & PNG_COLOR_MASK_ALPHA) != 0 ||
-                                      png_get_valid(png, file.info, PNG_INFO_tRNS) != 0);
-  if (reading.has_alpha)
+  const bool has_alpha = wants_alpha && ((png_get_color_type(png, file.info) & PNG_COLOR_MASK_ALPHA) != 0 ||
+                                         png_get_valid(png, file.info, PNG_INFO_tRNS) != 0);
+  if (has_alpha)
     png_set_tRNS_to_alpha(png);
   else
     png_set_strip_alpha(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, file.info);
   reading.channels = png_get_channels(png, file.info);
-  const bool has_room = reading.channels <= (wants_alpha ? 4 : 3) &&
-                        (grey == Grey::as_stored || reading.channels == (reading.has_alpha ? 4 : 3));
+  const bool has_room =
+      reading.channels <= (wants_alpha ? 4 : 3) && (grey == Grey::as_stored || reading.channels == (has_alpha ? 4 : 3));
   if (!has_room ||
       png_get_rowbytes(png, file.info) !=
           CV_ELEM_SIZE(CV_MAKETYPE(depth, reading.channels)) * static_cast<size_t>(size.width) ||
@@ -99,43 +98,40 @@ bool read(const Png& file, Reading& reading, cv::Size size, int depth, Grey grey
   return true;
 }
 
-[[noreturn]] void refuse(const std::string& path, const Reading& reading) {
-  throw tenon::DataError(path + ": is damaged and cannot be decoded: " + reading.error.data() +
-                         "; fetch the file again or remove it");
+// Decodes into `memory`, which has room for the rows and, with four channels, for alpha. Returns the image in it, with
+// the channels that the rows have.
+cv::Mat decode_into(const cv::Mat& memory, Bytes file, const std::string& path, Grey grey, std::string& warning) {
+  std::vector<png_bytep> rows(static_cast<size_t>(memory.rows));
+  for (int y = 0; y < memory.rows; ++y) rows[static_cast<size_t>(y)] = const_cast<png_bytep>(memory.ptr(y));
+  Reading reading = {file};
+  const Png png(reading);
+  if (!read(png, reading, memory.size(), memory.depth(), grey, memory.channels() == 4, rows.data()))
+    throw tenon::DataError(path + ": is damaged and cannot be decoded: " + reading.error.data() +
+                           "; fetch the file again or remove it");
+  warning = reading.warning.data();
+  return cv::Mat(memory.size(), CV_MAKETYPE(memory.depth(), reading.channels), memory.data, memory.step);
 }
+
+cv::Size stored_size(const ImageInfo& info) { return swap_if(turn_of(info.orientation).swaps, info.size); }
+int stored_depth(const ImageInfo& info) { return info.bits == 16 ? CV_16U : CV_8U; }
 
 }  // namespace
 
 cv::Mat decode_stored_png(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
                           std::string& warning) {
-  const cv::Size size = swap_if(turn_of(info.orientation).swaps, info.size);
-  const int depth = info.bits == 16 ? CV_16U : CV_8U;
-  cv::Mat memory = pixels.make(size, CV_MAKETYPE(depth, 4));
-  std::vector<png_bytep> rows(static_cast<size_t>(size.height));
-  for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = memory.ptr(y);
-  Reading reading = {file};
-  const Png png(reading);
-  if (!read(png, reading, size, depth, Grey::as_stored, /*wants_alpha=*/true, rows.data())) refuse(path, reading);
-  warning = reading.warning.data();
-  return cv::Mat(size, CV_MAKETYPE(depth, reading.channels), memory.data, memory.step);
+  const cv::Mat memory = pixels.make(stored_size(info), CV_MAKETYPE(stored_depth(info), 4));
+  return decode_into(memory, file, path, Grey::as_stored, warning);
 }
 
 cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
                    PixelBuffer& pixels, PixelBuffer& deep, PixelContent& content, std::string& warning) {
-  const cv::Size size = swap_if(turn_of(info.orientation).swaps, info.size);
-  const int depth = info.bits == 16 ? CV_16U : CV_8U;
+  const cv::Size size = stored_size(info);
+  const int depth = stored_depth(info);
   const bool is_plain = depth == CV_8U && !info.has_alpha;
   cv::Mat rgb = pixels.make(size, CV_8UC3);
-  cv::Mat memory = is_plain ? rgb : deep.make(size, CV_MAKETYPE(depth, info.has_alpha ? 4 : 3));
-  std::vector<png_bytep> rows(static_cast<size_t>(size.height));
-  for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = memory.ptr(y);
-  Reading reading = {file};
-  const Png png(reading);
-  if (!read(png, reading, size, depth, Grey::as_rgb, info.has_alpha, rows.data())) refuse(path, reading);
-  warning = reading.warning.data();
-  if (is_plain) return rgb;
-  const cv::Mat stored(size, CV_MAKETYPE(depth, reading.has_alpha ? 4 : 3), memory.data, memory.step);
-  content = render_pixels(stored, ChannelOrder::rgb, rendering, rgb);
+  const cv::Mat memory = is_plain ? rgb : deep.make(size, CV_MAKETYPE(depth, info.has_alpha ? 4 : 3));
+  const cv::Mat stored = decode_into(memory, file, path, Grey::as_rgb, warning);
+  if (!is_plain) content = render_pixels(stored, ChannelOrder::rgb, rendering, rgb);
   return rgb;
 }
 

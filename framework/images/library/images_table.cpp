@@ -34,7 +34,6 @@ struct tenon_image_pipeline {
 
 struct tenon_image_worker {
   const tenon_image_pipeline& pipeline;
-  const images::ImageReader& reader;
   images::ImageReader::Worker buffers;
   std::vector<images::MovedTarget> targets;  // the first `target_count` are those of the last image
   size_t target_count = 0;
@@ -48,7 +47,7 @@ using tenon::detail::check;
 using tenon::detail::copy;
 using tenon::detail::guard;
 
-// An image that a plugin describes.
+// An image that a plugin describes. The plugin keeps what the source borrows.
 class PluginImage final : public ImageFile {
  public:
   explicit PluginImage(const tenon_image_source& source) : source_(source), place_(copy(source.place)) {
@@ -82,7 +81,7 @@ class PluginImage final : public ImageFile {
   }
 
  private:
-  const tenon_image_source& source_;
+  tenon_image_source source_;
   std::string place_;
 };
 
@@ -193,17 +192,6 @@ tenon_status describe(const tenon_image_pipeline* pipeline, tenon_image_format* 
   });
 }
 
-// An image of a list. The plugin keeps what the source borrows until it opens the next one.
-struct ListedImage final : ImageFile {
-  explicit ListedImage(const tenon_image_source& source) : source(source), image(this->source) {}
-  std::string place() const override { return image.place(); }
-  void read(std::vector<uint8_t>& bytes) const override { image.read(bytes); }
-  std::string identity() const override { return image.identity(); }
-
-  tenon_image_source source;
-  PluginImage image;
-};
-
 tenon_status examine(const tenon_image_pipeline* pipeline, const tenon_image_list* list, uint64_t* examined) {
   return guard([&] {
     check_size(list, "tenon_image_list");
@@ -212,7 +200,7 @@ tenon_status examine(const tenon_image_pipeline* pipeline, const tenon_image_lis
       source.size = sizeof source;
       check(list->open(list->context, number, &source));
       check_size(&source, "tenon_image_source");
-      return std::make_unique<ListedImage>(source);
+      return std::make_unique<PluginImage>(source);
     };
     const auto found_orientation = [&](size_t number, int orientation) {
       if (list->found_orientation) check(list->found_orientation(list->context, number, orientation));
@@ -223,14 +211,15 @@ tenon_status examine(const tenon_image_pipeline* pipeline, const tenon_image_lis
 }
 
 tenon_status open_worker(const tenon_image_pipeline* pipeline, tenon_image_worker** out) {
-  return guard([&] { *out = new tenon_image_worker{*pipeline, pipeline->reader, pipeline->reader.open_worker(), {}}; });
+  return guard([&] { *out = new tenon_image_worker{*pipeline, pipeline->reader.open_worker(), {}}; });
 }
 
 void close_worker(tenon_image_worker* worker) { delete worker; }
 
 tenon_status inspect(tenon_image_worker* worker, const tenon_image_source* source, tenon_image_info* out) {
-  return guard_image(
-      source, [&](const PluginImage& image) { write_info(worker->reader.inspect(worker->buffers, image), out); });
+  return guard_image(source, [&](const PluginImage& image) {
+    write_info(worker->pipeline.reader.inspect(worker->buffers, image), out);
+  });
 }
 
 tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source, uint32_t form, tenon_pixels* out) {
@@ -239,9 +228,9 @@ tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source
     ImageInfo info = {};
     cv::Mat pixels;
     switch (form) {
-      case TENON_DECODE_RGB: pixels = worker->reader.decode_rgb(worker->buffers, image, info); break;
-      case TENON_DECODE_MASK: pixels = worker->reader.decode_mask(worker->buffers, image, info); break;
-      case TENON_DECODE_STORED: pixels = worker->reader.decode_as_stored(worker->buffers, image, info); break;
+      case TENON_DECODE_RGB: pixels = worker->pipeline.reader.decode_rgb(worker->buffers, image, info); break;
+      case TENON_DECODE_MASK: pixels = worker->pipeline.reader.decode_mask(worker->buffers, image, info); break;
+      case TENON_DECODE_STORED: pixels = worker->pipeline.reader.decode_as_stored(worker->buffers, image, info); break;
       default:
         throw tenon::Error(TENON_INVALID_ARGUMENT, "an image is decoded in the form " + std::to_string(form) +
                                                        "; expected TENON_DECODE_RGB or another one");
@@ -301,7 +290,7 @@ tenon_status sample_indices(const tenon_image_pipeline* pipeline, int64_t index,
 
 void check_count(const tenon_image_worker& worker, uint64_t count, bool draws_mosaic) {
   // At the first sample, also if no mosaic is drawn for it.
-  if (worker.reader.chain().mosaic() && !worker.pipeline.has_sample_indices)
+  if (worker.pipeline.reader.chain().mosaic() && !worker.pipeline.has_sample_indices)
     throw tenon::Error(TENON_INVALID_ARGUMENT,
                        "the transforms begin with mosaic, which combines " + std::to_string(kMosaicImages) +
                            " samples, and this dataset passes one; expected a dataset that passes those of "
@@ -349,7 +338,7 @@ void write_one(tenon_image_worker* worker, const tenon_image_input* const* image
                const ImageReader::MakeSlot& make_slot, tenon_image_info* info) {
   const PluginImage image(*images[0]->source);
   with_listing(image, [&] {
-    const ImageReader& reader = worker->reader;
+    const ImageReader& reader = worker->pipeline.reader;
     const std::vector<float> boxes = boxes_of(*images[0], reader.chain());
     const ImageReader::Written written = reader.write(worker->buffers, image, boxes, seed, make_slot);
     const cv::Size size = written.info.size;
@@ -365,7 +354,7 @@ void write_one(tenon_image_worker* worker, const tenon_image_input* const* image
 
 void write_mosaic(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t seed,
                   const ImageReader::MakeSlot& make_slot, tenon_image_info* info) {
-  const ImageReader& reader = worker->reader;
+  const ImageReader& reader = worker->pipeline.reader;
   std::vector<PluginImage> files;
   files.reserve(kMosaicImages);
   std::array<const ImageFile*, kMosaicImages> pointers;
@@ -402,7 +391,7 @@ tenon_status write(tenon_image_worker* worker, const tenon_image_input* const* i
                    const tenon_sink* sink, uint64_t field, tenon_image_info* info) {
   return guard([&] {
     worker->target_count = 0;
-    const TransformChain& chain = worker->reader.chain();
+    const TransformChain& chain = worker->pipeline.reader.chain();
     const bool draws_mosaic = chain.draws_mosaic(seed);
     if (!images || !sink) throw tenon::Error(TENON_INVALID_ARGUMENT, "write: null images or a null sink");
     check_count(*worker, count, draws_mosaic);

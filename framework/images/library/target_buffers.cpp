@@ -121,13 +121,9 @@ std::string find_fault(const tenon_image_target& target) {
                                                 : "";
 }
 
-cv::Size size_of_mask(const tenon_image_target& target) {
-  return {static_cast<int>(target.shape[1]), static_cast<int>(target.shape[0])};
-}
-
 // Returns the mask. Throws tenon::DataError unless it has the size of its image.
 cv::Mat mask_of(const tenon_image_target& target, const ImageMotion& motion) {
-  const cv::Size size = size_of_mask(target);
+  const cv::Size size(static_cast<int>(target.shape[1]), static_cast<int>(target.shape[0]));
   if (size == motion.size) return cv::Mat(size, mask_type(target.dtype), const_cast<void*>(target.values));
   const int orientation = motion.find_orientation();
   const std::string turned =

@@ -49,6 +49,12 @@ std::string format_json(const Rendering& rendering) {
   return text;
 }
 
+// The part of a whole image at full size that the transforms need.
+DecodedWindow window_of(const cv::Mat& pixels, const SampledTransforms& sampled) {
+  const cv::Rect window = sampled.window();
+  return {pixels(window), cv::Rect2d(0, 0, window.width, window.height), 8};
+}
+
 // Images are read again in each epoch, so the terminal shows the first message alone, and the log a limited number.
 void report_warning(const std::string& place, const std::string& warning) {
   constexpr int kMost = 1000;
@@ -126,8 +132,7 @@ size_t ImageReader::examine(size_t count, const Open& open, const FoundOrientati
     try {
       const std::unique_ptr<const ImageFile> image = open(number);
       const std::string place = image->place();
-      image->read(worker.file);
-      const ImageInfo info = read_image_info(worker.file, place, limits_);
+      const ImageInfo info = inspect(worker, *image);
       ++examined;
       if (info.has_more_images) several.add(place);
       if (info.orientation != 1) turned.emplace_back(number, info.orientation);
@@ -191,6 +196,12 @@ ImageInfo ImageReader::inspect(Worker& worker, const ImageFile& image) const {
   return read_image_info(worker.file, image.place(), limits_);
 }
 
+ImageInfo ImageReader::inspect_sample(Worker& worker, const ImageFile& image) const {
+  const ImageInfo info = inspect(worker, image);
+  if (info.has_more_images) warn_of_frames(image.place());
+  return info;
+}
+
 cv::Mat& ImageReader::decode_rgb(Worker& worker, const ImageFile& image, ImageInfo& info) const {
   info = inspect(worker, image);
   return decode_image(worker.file, info, image.place(), worker.decoder);
@@ -209,11 +220,9 @@ cv::Mat& ImageReader::decode_as_stored(Worker& worker, const ImageFile& image, I
 ImageReader::Written ImageReader::write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes,
                                         uint64_t seed, const MakeSlot& make_slot) const {
   if (!cache_) {
-    const ImageInfo info = inspect(worker, image);
-    if (info.has_more_images) warn_of_frames(image.place());
+    const ImageInfo info = inspect_sample(worker, image);
     SampledTransforms sampled = draw(info.size, boxes, seed, image);
-    const DecodedWindow decoded = decode(worker, info, sampled, image.place());
-    write_sampled(sampled, decoded.image, decoded.place, worker, make_slot);
+    write_sampled(sampled, decode(worker, info, sampled, image.place()), worker, make_slot);
     return {info, std::move(sampled)};
   }
   ImageInfo info = {};
@@ -222,8 +231,7 @@ ImageReader::Written ImageReader::write(Worker& worker, const ImageFile& image, 
     const auto moved = boxes.empty() ? boxes : chain_.move_by_fixed_part(prepared.whole, boxes);
     return chain_.sample_rest(prepared.pixels.size(), seed, moved);
   });
-  const cv::Rect window = rest.window();
-  write_sampled(rest, prepared.pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
+  write_sampled(rest, window_of(prepared.pixels, rest), worker, make_slot);
   return {info, std::nullopt};
 }
 
@@ -242,16 +250,9 @@ PreparedImage ImageReader::find_prepared(Worker& worker, const ImageFile& image,
 ImageReader::PlacedTile ImageReader::paste_tile(Worker& worker, const ImageFile& image, const ImageInfo& info,
                                                 const std::optional<PreparedImage>& prepared, const Tile& tile) const {
   PlacedTile placed = {info, SampledTransforms(info.size, {tile.resize}, {}, std::nullopt, Reducing::yes), tile.place};
-  const auto paste = [&](const cv::Mat& pixels, const cv::Rect2d& place) {
-    placed.transforms.render(pixels, place, worker.buffers).copyTo(worker.canvas(tile.place));
-  };
-  if (prepared) {
-    const cv::Rect window = placed.transforms.window();
-    paste(prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height));
-  } else {
-    const DecodedWindow decoded = decode(worker, info, placed.transforms, image.place());
-    paste(decoded.image, decoded.place);
-  }
+  const DecodedWindow decoded = prepared ? window_of(prepared->pixels, placed.transforms)
+                                         : decode(worker, info, placed.transforms, image.place());
+  placed.transforms.render(decoded.image, decoded.place, worker.buffers).copyTo(worker.canvas(tile.place));
   return placed;
 }
 
@@ -266,8 +267,7 @@ std::vector<ImageReader::PlacedTile> ImageReader::read_mosaic(Worker& worker,
       if (cache_) {
         prepared[i] = find_prepared(worker, *images[i], infos[i]);
       } else {
-        infos[i] = inspect(worker, *images[i]);
-        if (infos[i].has_more_images) warn_of_frames(images[i]->place());
+        infos[i] = inspect_sample(worker, *images[i]);
       }
     });
     // The next image must not overwrite them.
@@ -293,15 +293,13 @@ std::vector<ImageReader::PlacedTile> ImageReader::read_mosaic(Worker& worker,
 SampledTransforms ImageReader::write_mosaic(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes,
                                             uint64_t seed, const MakeSlot& make_slot) const {
   SampledTransforms rest = at_place(image, [&] { return chain_.sample_rest(worker.canvas.size(), seed, boxes); });
-  const cv::Rect window = rest.window();
-  write_sampled(rest, worker.canvas(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
+  write_sampled(rest, window_of(worker.canvas, rest), worker, make_slot);
   return rest;
 }
 
 // The pixels belong to the worker.
 PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image, ImageInfo& info) const {
-  info = inspect(worker, image);
-  if (info.has_more_images) warn_of_frames(image.place());
+  info = inspect_sample(worker, image);
   const SampledTransforms fixed = at_place(image, [&] { return chain_.draw_fixed_part(info.size); });
   const DecodedWindow decoded = decode(worker, info, fixed, image.place());
   cv::Mat pixels = worker.prepared.make(fixed.size(), CV_8UC3);
@@ -319,13 +317,13 @@ DecodedWindow ImageReader::decode(Worker& worker, const ImageInfo& info, const S
   return decoded;
 }
 
-void ImageReader::write_sampled(const SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place,
-                                Worker& worker, const MakeSlot& make_slot) const {
+void ImageReader::write_sampled(const SampledTransforms& sampled, const DecodedWindow& window, Worker& worker,
+                                const MakeSlot& make_slot) const {
   void* const slot = make_slot(sampled.size());
   if (chain_.normalizes()) {
-    sampled.write(pixels, place, worker.buffers, static_cast<float*>(slot));
+    sampled.write(window.image, window.place, worker.buffers, static_cast<float*>(slot));
   } else {
-    sampled.write(pixels, place, worker.buffers, static_cast<uint8_t*>(slot));
+    sampled.write(window.image, window.place, worker.buffers, static_cast<uint8_t*>(slot));
   }
 }
 

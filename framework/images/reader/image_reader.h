@@ -111,13 +111,15 @@ class ImageReader {
                                  uint64_t seed, const MakeSlot& make_slot) const;
 
  private:
+  // As inspect(), with a warning of further frames.
+  ImageInfo inspect_sample(Worker& worker, const ImageFile& image) const;
   PreparedImage prepare(Worker& worker, const ImageFile& image, ImageInfo& info) const;
   PreparedImage find_prepared(Worker& worker, const ImageFile& image, ImageInfo& info) const;
   PlacedTile paste_tile(Worker& worker, const ImageFile& image, const ImageInfo& info,
                         const std::optional<PreparedImage>& prepared, const Tile& tile) const;
   DecodedWindow decode(Worker& worker, const ImageInfo& info, const SampledTransforms& sampled,
                        const std::string& place) const;
-  void write_sampled(const SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,
+  void write_sampled(const SampledTransforms& sampled, const DecodedWindow& window, Worker& worker,
                      const MakeSlot& make_slot) const;
   void warn_of_transparency(const std::string& found) const;
   void warn_of_frames(const std::string& found) const;

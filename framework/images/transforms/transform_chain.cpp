@@ -179,7 +179,7 @@ void TransformChain::begin_with_mosaic(const TransformKind& kind, const Argument
 }
 
 bool TransformChain::draws_mosaic(uint64_t seed) const {
-  return mosaic_ && tenon::Random(seed, mosaic_->stream).uniform() < mosaic_->probability;
+  return mosaic_ && tenon::Random(seed, mosaic_->stream).chance(mosaic_->probability);
 }
 
 std::array<int64_t, kMosaicImages> TransformChain::choose_samples(int64_t index, int64_t length, uint64_t seed) const {
