@@ -58,6 +58,7 @@ const std::vector<Check>& all_checks() {
     add("loss", loss_checks());
     add("metric", metric_checks());
     add("callback", callback_checks());
+    add("transform", transform_checks());
     add("", isolation_checks());
     add("", state_checks());
     return list;
@@ -184,6 +185,7 @@ std::vector<std::string> usable(const std::string& kind) {
   if (kind == "model") return {"gradients"};
   if (kind == "loss") return {"gradients", "weight"};
   if (kind == "metric") return {"evaluation"};
+  if (kind == "transform") return {"apply"};
   return {"events"};
 }
 

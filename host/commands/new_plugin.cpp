@@ -22,15 +22,14 @@ using config::ComponentKind;
 
 namespace {
 
-const std::map<std::string, ComponentKind> kKinds = {{"dataset", ComponentKind::dataset},
-                                                     {"model", ComponentKind::model},
-                                                     {"loss", ComponentKind::loss},
-                                                     {"metric", ComponentKind::metric},
-                                                     {"callback", ComponentKind::callback}};
+const std::map<std::string, ComponentKind> kKinds = {
+    {"dataset", ComponentKind::dataset},   {"model", ComponentKind::model},
+    {"loss", ComponentKind::loss},         {"metric", ComponentKind::metric},
+    {"callback", ComponentKind::callback}, {"transform", ComponentKind::transform}};
 
 void add_new_plugin_options(AddOption& add) {
   add("kind", text_value("KIND")->default_value("dataset"),
-      "component to write: dataset, model, loss, metric or callback");
+      "component to write: dataset, model, loss, metric, callback, or transform of images");
   add("template", text_value("TEMPLATE")->default_value("plain"),
       "plain, or images: a dataset that reads image files with the transforms of the run file");
   add("output", text_value("DIR"), "folder to write, new or empty; NAME by default");
@@ -87,7 +86,8 @@ void print_commands(const std::string& name, const fs::path& folder) {
 
 int make_new_plugin(const Arguments& arguments) {
   const std::string name = arguments.positional().front();
-  const std::string kind_name = arguments.choice("kind", {"dataset", "model", "loss", "metric", "callback"});
+  const std::string kind_name =
+      arguments.choice("kind", {"dataset", "model", "loss", "metric", "callback", "transform"});
   const ComponentKind kind = kKinds.at(kind_name);
   if (const auto fault = find_plugin_name_fault(name))
     arguments.refuse("\"" + name + "\" " + fault->found, fault->expected);
@@ -102,9 +102,12 @@ int make_new_plugin(const Arguments& arguments) {
     if (const fs::path parent = fs::path(file).parent_path(); !parent.empty()) make_subfolder(folder / parent);
     artifacts::write_file_durably(folder / file, text, support::ErrorKind::configuration);
   }
-  reporting::write_output(
-      "{}: CMakeLists.txt, {}.cpp with a {}, and {}.toml with a run that uses it{}\n", folder.string(), name, kind_name,
-      name, has_images ? "; photos, train.txt and validation.txt with drawn images, to be replaced by yours" : "");
+  reporting::write_output("{}: CMakeLists.txt, {}.cpp with a {}, and {}.toml with a run that uses it{}\n",
+                          folder.string(), name, kind_name, name,
+                          has_images
+                              ? "; photos, train.txt and validation.txt with drawn images, to be replaced by yours"
+                          : kind == ComponentKind::transform ? "; photos with drawn images, to be replaced by yours"
+                                                             : "");
   print_commands(name, folder);
   return 0;
 }

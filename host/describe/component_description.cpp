@@ -10,6 +10,7 @@
 #include "framework/config/values/check_value.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/files/files.h"
+#include "host/describe/component_example.h"
 
 namespace tenon::host {
 
@@ -74,7 +75,8 @@ void request(const components::Component& component, const config::ComponentPlan
                                                                    : ""));
       return;
     }
-    case ComponentKind::callback: return;
+    case ComponentKind::callback:
+    case ComponentKind::transform: return;
   }
 }
 
@@ -128,48 +130,6 @@ Json to_json(const std::vector<DescribedPort>& ports) {
   return list;
 }
 
-// Returns the TOML value that the example shows for a required parameter.
-const char* placeholder_of(const config::ParamSchema& param) {
-  switch (param.type) {
-    case config::ParamType::boolean: return "false";
-    case config::ParamType::integer:
-    case config::ParamType::floating: return "1";
-    case config::ParamType::string:
-    case config::ParamType::path: return "\"...\"";
-    default: return "[]";
-  }
-}
-
-const char* section_of(config::ComponentKind kind) {
-  switch (kind) {
-    case config::ComponentKind::model: return "[model]";
-    case config::ComponentKind::dataset: return "[data.train]";
-    case config::ComponentKind::loss: return "[[loss]]";
-    case config::ComponentKind::metric: return "[[metric]]";
-    case config::ComponentKind::callback: return "[[callback]]";
-  }
-  return "";
-}
-
-std::string value_of(const config::ParamSchema& param, const config::Node::Table& given) {
-  const auto found = given.find(param.name);
-  if (found != given.end()) {
-    const std::optional<config::Value> value = config::check_value(found->second, param);
-    return value ? config::to_toml(*value) : found->second.text;
-  }
-  return param.choices.empty() ? placeholder_of(param) : config::to_toml(config::Value(param.choices.front()));
-}
-
-// Returns a section of a run file with the component, the given parameters and the required ones.
-std::string make_example(const config::ComponentSchema& schema, const config::Node::Table& given) {
-  std::string params;
-  for (const config::ParamSchema& param : schema.params)
-    if (!param.default_value || given.contains(param.name))
-      params += (params.empty() ? "" : ", ") + param.name + " = " + value_of(param, given);
-  return std::string(section_of(schema.kind)) + "\nuse = \"" + schema.id + "\"\n" +
-         (params.empty() ? "" : "params = { " + params + " }\n");
-}
-
 Json to_json(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
   const components::PluginInfo& plugin = *description.plugin;
@@ -208,7 +168,12 @@ Json to_json(const ComponentDescription& description) {
 // Returns the part after the parameters.
 std::string format_rest(const ComponentDescription& description) {
   if (!description.ports) {
-    if (description.schema->kind == ComponentKind::callback) return "";
+    const ComponentKind kind = description.schema->kind;
+    if (kind == ComponentKind::callback) return "";
+    if (kind == ComponentKind::transform)
+      return std::ranges::count(description.schema->params, "p", &config::ParamSchema::name) > 0
+                 ? ""
+                 : "\nAs in every transform, an argument p is the probability of being applied; 1 by default.\n";
     return "\ninputs, outputs, fields and metric values: host describe " + description.schema->id +
            " --ports (runs code of the plugin)\n";
   }

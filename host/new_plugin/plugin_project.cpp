@@ -37,6 +37,7 @@ TENON_EMBED_KIND(model)
 TENON_EMBED_KIND(loss)
 TENON_EMBED_KIND(metric)
 TENON_EMBED_KIND(callback)
+TENON_EMBED_KIND(transform)
 TENON_EMBED_KIND(images)
 #define TENON_EMBEDDED(name) \
   std::string_view(tenon_##name##_begin, static_cast<size_t>(tenon_##name##_end - tenon_##name##_begin))
@@ -103,13 +104,17 @@ std::string draw_image(tenon_random& random, bool is_square) {
   return {reinterpret_cast<const char*>(file.data()), file.size()};
 }
 
-void add_drawn_images(std::map<std::string, std::string>& project) {
+// With a list for training and one for validation, or with folders of classes for both.
+void add_drawn_images(std::map<std::string, std::string>& project, bool has_lists) {
   constexpr int kTrain = 120, kAll = 160;
   tenon_random random = tenon_random_start(0, 0);
   for (int number = 0; number < kAll; ++number) {
-    const std::string file = "photos/" + std::to_string(1000 + number).substr(1) + ".png";
-    project[number < kTrain ? "train.txt" : "validation.txt"] += std::to_string(number % 2) + ' ' + file + '\n';
-    project[file] = draw_image(random, number % 2 == 1);
+    const std::string set = number < kTrain ? "train" : "validation";
+    const bool is_square = number % 2 == 1;
+    const std::string folder = has_lists ? "photos/" : "photos/" + set + (is_square ? "/square/" : "/circle/");
+    const std::string file = folder + std::to_string(1000 + number).substr(1) + ".png";
+    if (has_lists) project[set + ".txt"] += std::to_string(number % 2) + ' ' + file + '\n';
+    project[file] = draw_image(random, is_square);
   }
 }
 
@@ -141,22 +146,22 @@ std::string make_class_name(const std::string& name) {
 std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind,
                                                        PluginTemplate chosen) {
   using config::ComponentKind;
-  static const std::map<ComponentKind, TemplateFiles> templates = {{ComponentKind::dataset, TENON_TEMPLATE(dataset)},
-                                                                   {ComponentKind::model, TENON_TEMPLATE(model)},
-                                                                   {ComponentKind::loss, TENON_TEMPLATE(loss)},
-                                                                   {ComponentKind::metric, TENON_TEMPLATE(metric)},
-                                                                   {ComponentKind::callback, TENON_TEMPLATE(callback)}};
+  static const std::map<ComponentKind, TemplateFiles> templates = {
+      {ComponentKind::dataset, TENON_TEMPLATE(dataset)},   {ComponentKind::model, TENON_TEMPLATE(model)},
+      {ComponentKind::loss, TENON_TEMPLATE(loss)},         {ComponentKind::metric, TENON_TEMPLATE(metric)},
+      {ComponentKind::callback, TENON_TEMPLATE(callback)}, {ComponentKind::transform, TENON_TEMPLATE(transform)}};
   const bool has_images = chosen == PluginTemplate::images;
   const TemplateFiles& files = has_images ? TemplateFiles(TENON_TEMPLATE(images)) : templates.at(kind);
   std::map<std::string, std::string> project = {{"CMakeLists.txt", fill_in(TENON_EMBEDDED(cmake_lists), name)},
                                                 {name + ".cpp", fill_in(files.source, name)},
                                                 {name + ".toml", fill_in(files.run_file, name)}};
+  if (kind == ComponentKind::transform) add_drawn_images(project, /*has_lists=*/false);
   if (!has_images) return project;
   const std::string validate = "validate $<TARGET_FILE:" + name + ">";
   project["CMakeLists.txt"] = formats::replace_all(project["CMakeLists.txt"], validate,
                                                    validate + "\n                   --params \"dataset." + name +
                                                        "={ path = '${CMAKE_CURRENT_SOURCE_DIR}/train.txt' }\"");
-  add_drawn_images(project);
+  add_drawn_images(project, /*has_lists=*/true);
   return project;
 }
 

@@ -23,8 +23,8 @@ std::string make_class_name(const std::string& name);
 // What a component reads: nothing, or image files with the transforms of the run file. The latter is for datasets.
 enum class PluginTemplate { plain, images };
 
-// Returns the contents of each file by its name: CMakeLists.txt, NAME.cpp and NAME.toml; for images also some drawn
-// ones with lists of them.
+// Returns the contents of each file by its name: CMakeLists.txt, NAME.cpp and NAME.toml; for images and
+// transforms also some drawn images, with lists of them or in folders of their classes.
 std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind,
                                                        PluginTemplate chosen = PluginTemplate::plain);
 

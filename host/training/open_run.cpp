@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/components/calls/host_table.h"
+#include "framework/components/calls/plugin_transforms.h"
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_component.h"
@@ -53,6 +54,8 @@ OpenedRunFile open(const RunFile& file, Computes computes, config::Needs needs, 
   components::Catalogue catalogue = find_plugins(file, config, installation);
   config::RunPlan plan = config::resolve_run_plan(config, catalogue, needs);
   catalogue.open_plugins_of(config::used_components(plan));
+  catalogue.open_plugins_of(config::used_transforms(plan, catalogue));
+  components::add_transform_names(catalogue.component_ids(config::ComponentKind::transform));
   restore_standard_streams();
   return {std::move(catalogue), std::move(plan), std::move(device)};
 }

@@ -158,7 +158,17 @@ const Expectation kExpected[] = {
     {"callback/requests_unknown_flag", "callback.bad events", "the requests have bit 6, which this host does not know"},
     {"callback/extension_for_every_id", "callback.bad extensions", "returns a table for an unknown id"},
     {"callback/state_is_lost", "callback.bad saved-state", "different bytes after load"},
-    {"callback/load_trusts_its_bytes", "callback.bad foreign-state", "crashed with SIGABRT (abort) in load"}};
+    {"callback/load_trusts_its_bytes", "callback.bad foreign-state", "crashed with SIGABRT (abort) in load"},
+
+    {"transform/apply_throws", "transform.bad apply", "threw an exception"},
+    {"transform/apply_refuses_all_images", "transform.bad apply",
+     "apply refuses all images from 1 x 1 to 64 x 48 pixels: "},
+    {"transform/apply_writes_past_the_pixels", "transform.bad apply", "wrote outside of the pixels of an image"},
+    {"transform/apply_returns_another_size", "transform.bad apply", "as output_size returns"},
+    {"transform/apply_moves_boxes_alone", "transform.bad keeps-targets", "and moved_kinds is 0"},
+    {"transform/apply_counts", "transform.bad repeats", "other bytes for an image of 48 x 64 pixels"},
+    {"transform/apply_shares_a_buffer", "transform.bad threads", "while other threads call it"},
+    {"transform/transform_with_a_path", "plugin components", "the parameter items of transform \"bad\" is a path"}};
 
 const fs::path kFolder = TENON_BINARY_DIR "/tests/bad_plugins";
 
@@ -166,7 +176,7 @@ std::string file_of(const std::string& plugin) { return (kFolder / (plugin + ".s
 
 std::set<std::string> built_plugins() {
   std::set<std::string> names;
-  for (const char* kind : {"dataset", "model", "loss", "metric", "callback"})
+  for (const char* kind : {"dataset", "model", "loss", "metric", "callback", "transform"})
     for (const fs::directory_entry& entry : fs::directory_iterator(kFolder / kind))
       if (entry.path().extension() == ".so") names.insert(std::string(kind) + "/" + entry.path().stem().string());
   return names;
@@ -196,11 +206,12 @@ TEST_CASE("each bad model fails the check for its fault and no other") { check_f
 TEST_CASE("each bad loss fails the check for its fault and no other") { check_faults("loss"); }
 TEST_CASE("each bad metric fails the check for its fault and no other") { check_faults("metric"); }
 TEST_CASE("each bad callback fails the check for its fault and no other") { check_faults("callback"); }
+TEST_CASE("each bad transform fails the check for its fault and no other") { check_faults("transform"); }
 
 TEST_CASE("a plugin of each kind without a fault passes all checks, and docs/reference/validate.md names each") {
   std::ifstream file(TENON_SOURCE_DIR "/docs/reference/validate.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  for (const char* kind : {"dataset", "model", "loss", "metric", "callback"}) {
+  for (const char* kind : {"dataset", "model", "loss", "metric", "callback", "transform"}) {
     const Answer answer = validate(file_of(std::string(kind) + "/no_fault"));
     CAPTURE(answer.text);
     CHECK(answer.exit_code == 0);
@@ -243,7 +254,7 @@ TEST_CASE("a check that the plugin excepts is skipped with the reason of its aut
 
 TEST_CASE("every plugin that is built here is tested") {
   std::set<std::string> known{"dataset/get_gives_nan", "metric/port_is_int16", "loss/excepted_loss_compares_samples"};
-  for (const char* kind : {"dataset", "model", "loss", "metric", "callback"})
+  for (const char* kind : {"dataset", "model", "loss", "metric", "callback", "transform"})
     known.insert(std::string(kind) + "/no_fault");
   for (const Expectation& expected : kExpected) known.insert(expected.plugin);
   CHECK(built_plugins() == known);

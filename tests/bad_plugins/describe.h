@@ -74,6 +74,11 @@ static inline tenon_status describe(const tenon_offer* offer, tenon_reply* reply
       plugin.operator_count = 1;
       break;
     case ID_TWICE: plugin.component_count = 2; break;
+    case TRANSFORM_WITH_A_PATH:
+      items.type = TENON_PARAM_PATH;
+      items.default_value = text("\"list.txt\"");
+      items.range = text("");
+      break;
     default: break;
   }
   if (FAULT == ENTRY_GIVES_NOTHING) return tenon_answer(offer, reply, NULL);

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <thread>
 
+#include "framework/images/transforms/host_interface.h"
+
 struct tenon_params {
   const ParamValues& values;
 };
@@ -100,9 +102,9 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
 
 const tenon_images* open_images(const tenon_host& host) {
   static void* const library = dlopen(TENON_BINARY_DIR "/lib/tenon/libtenon_images.so", RTLD_NOW | RTLD_NODELETE);
-  void* const symbol = library ? dlsym(library, "tenon_open_images") : nullptr;
+  void* const symbol = library ? dlsym(library, images::kOpenImages) : nullptr;
   if (!symbol) throw std::runtime_error(dlerror());
-  return reinterpret_cast<const tenon_images* (*)(const tenon_host*)>(symbol)(&host);
+  return reinterpret_cast<images::OpenImages>(symbol)(&host, nullptr);
 }
 
 const tenon_host& host() {

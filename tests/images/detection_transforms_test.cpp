@@ -101,7 +101,8 @@ TEST_CASE("perspective moves pixels, masks and boxes as torchvision does") {
     std::array<cv::Point, 4> corners;
     for (size_t i = 0; i < 4; ++i)
       corners[i] = {static_cast<int>(given.numbers[2 * i]), static_cast<int>(given.numbers[2 * i + 1])};
-    const Perspective step = {perspective_coefficients(given.size, corners), Interpolation::bilinear, {20, 200, 90}};
+    const Perspective step = {
+        perspective_coefficients(given.size, corners), given.size, Interpolation::bilinear, {20, 200, 90}};
     // Sums in single precision: the last bit decides the rounding.
     CHECK(largest_difference(apply_all({step}, make_image(given.number, given.size)), given.expected) <= 1);
 

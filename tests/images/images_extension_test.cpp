@@ -17,121 +17,22 @@
 #include "framework/images/library/images_table.h"
 #include "tests/datasets/written_images.h"
 #include "tests/images/damage.h"
+#include "tests/images/images_host.h"
 #include "tests/images/sample_slots.h"
-
-struct tenon_params {
-  std::map<std::string, tenon_value, std::less<>> values;
-};
 
 namespace images_extension_test {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace images_host;
 using tenon::draft::BoxFormat;
-using tenon::draft::EmbeddedImage;
 using tenon::draft::ImageFile;
-using tenon::draft::ImagePipeline;
 using tenon::draft::ImageTarget;
 using tenon::draft::ImageWorker;
 using tenon::draft::Pixels;
 
-std::string last_failure;
-std::vector<std::string> log_lines;
-
-// The host of these tests. All dataset classes of the program use it.
-void install_host() {
-  static const tenon_host table = [] {
-    tenon_host made = {};
-    made.size = sizeof made;
-    made.fail = [](tenon_status status, tenon_string message) {
-      last_failure.assign(message.data, message.size);
-      return status;
-    };
-    made.log = [](uint32_t, tenon_string line) { log_lines.emplace_back(line.data, line.size); };
-    made.param = [](const tenon_params* params, tenon_string name, tenon_value* out) -> tenon_status {
-      const auto found = params->values.find(std::string_view(name.data, name.size));
-      if (found == params->values.end()) {
-        last_failure = "the schema has no parameter " + std::string(name.data, name.size);
-        return TENON_NOT_FOUND;
-      }
-      *out = found->second;
-      return TENON_OK;
-    };
-    made.get_extension = [](tenon_string id) -> const void* {
-      return std::string_view(id.data, id.size) == TENON_IMAGES ? &images::open_images(*tenon::detail::host) : nullptr;
-    };
-    return made;
-  }();
-  tenon::detail::host = &table;
-}
-
-// The parameters of a dataset: its transforms, and others.
-class Settings {
- public:
-  explicit Settings(std::vector<std::string> transforms) : transforms_(std::move(transforms)) {
-    for (const std::string& entry : transforms_) borrowed_.push_back(tenon::detail::borrow(entry));
-    params_.values = {{"transforms", tenon_list_value(TENON_VALUE_STRINGS, borrowed_.data(), borrowed_.size())},
-                      {"scaled_decoding", tenon_bool(true)},
-                      {"background", tenon_ints(nullptr, 0)},
-                      {"max_value", tenon_int(65535)},
-                      {"max_pixels", tenon_int(1 << 20)},
-                      {"cache", tenon_text("none", 4)},
-                      {"cache_bytes", tenon_int(1 << 30)},
-                      {"cache_dir", tenon_text("", 0)}};
-    install_host();
-  }
-  Settings(const Settings&) = delete;
-  Settings& set(const std::string& name, tenon_value value) {
-    params_.values[name] = value;
-    return *this;
-  }
-  tenon::Params params() const { return tenon::Params(&params_); }
-  ImagePipeline pipeline() const { return ImagePipeline(params()); }
-
- private:
-  std::vector<std::string> transforms_;
-  std::vector<tenon_string> borrowed_;
-  tenon_params params_;
-};
-
 const std::vector<tenon::Field> kFields = {
     {"image", TENON_UINT8, {-1, -1, 3}}, {"boxes", TENON_FLOAT32, {-1, 4}}, {"mask", TENON_INT64, {-1, -1}}};
-
-class Bytes final : public EmbeddedImage {
- public:
-  Bytes(std::string place, std::vector<uint8_t> bytes) : EmbeddedImage(std::move(place)), bytes_(std::move(bytes)) {}
-
-  uint64_t byte_count() const override { return bytes_.size(); }
-  void read(uint8_t* bytes) const override {
-    ++reads;
-    std::copy(bytes_.begin(), bytes_.end(), bytes);
-  }
-  std::string identity() const override { return place() + std::to_string(bytes_.size()); }
-
-  mutable int reads = 0;
-
- private:
-  std::vector<uint8_t> bytes_;
-};
-
-// The message of the error that the host received.
-template <class Action>
-std::string failure_of(tenon_status status, const Action& action) {
-  last_failure.clear();
-  try {
-    action();
-  } catch (const tenon::Error& error) {
-    CHECK(error.status() == status);
-    return dynamic_cast<const tenon::HostError*>(&error) ? last_failure : error.what();
-  }
-  return "accepted";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  const bool found = text.find(part) != std::string::npos;
-  if (!found) MESSAGE("found: " << text << "\nexpected: " << part);
-  return found;
-}
 
 std::vector<uint8_t> read_bytes(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -186,7 +87,7 @@ TEST_CASE("an image is written with what moves with it") {
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
   SampleSlots slots(kFields);
-  const Bytes file("photo.png", encode(".png", image));
+  const FileBytes file("photo.png", encode(".png", image));
   std::vector<uint8_t> mask(200);
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = static_cast<uint8_t>(i % 20);
   uint64_t seed = 0;
@@ -234,7 +135,7 @@ TEST_CASE("a target can be passed for several images, and has no values before")
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
   SampleSlots slots(kFields);
-  const Bytes file("photo.png", encode(".png", make_gradient(20, 10)));
+  const FileBytes file("photo.png", encode(".png", make_gradient(20, 10)));
   auto boxes = ImageTarget::boxes({1, 2, 3, 4});
   CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { boxes.put(slots.sink(), "boxes"); }), "no moved values"));
   for (int image = 0; image < 3; ++image) {
@@ -255,7 +156,7 @@ TEST_CASE("boxes are clipped to the image at first, so that random transforms do
     SampleSlots slots(kFields);
     auto boxes =
         ImageTarget::boxes({-3, 0, 5, 10, /**/ 30, 0, 40, 5, /**/ 0, 0, 20, 10, /**/ 4, 4, 4, 8}, BoxFormat::xyxy, 1);
-    worker.write(Bytes("photo.png", encode(".png", make_gradient(20, 10))), 0, slots.sink(), "image", {&boxes});
+    worker.write(FileBytes("photo.png", encode(".png", make_gradient(20, 10))), 0, slots.sink(), "image", {&boxes});
     CHECK(boxes.kept_indices() == std::vector<int64_t>{0, 2});
     CHECK(boxes.values<float>()[0] == 0);
   }
@@ -266,7 +167,7 @@ TEST_CASE("random_iou_crop takes the boxes of the image, and a dataset without b
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
   SampleSlots slots(kFields);
-  const Bytes file("photo.png", encode(".png", make_gradient(80, 60)));
+  const FileBytes file("photo.png", encode(".png", make_gradient(80, 60)));
   for (uint64_t seed = 0; seed < 20; ++seed) {
     auto boxes = ImageTarget::boxes({10, 10, 50, 40}, BoxFormat::xywh);
     worker.write(file, seed, slots.sink(), "image", {&boxes});
@@ -316,7 +217,7 @@ TEST_CASE("a mosaic has the images, boxes and masks of several samples, with and
       for (size_t k = 0; k < indices.size(); ++k) {
         const auto i = static_cast<size_t>(indices[k]);
         masks[k].assign(30 * 40, static_cast<uint8_t>(i));
-        images.push_back({std::make_shared<Bytes>("file " + std::to_string(i), files[i]),
+        images.push_back({std::make_shared<FileBytes>("file " + std::to_string(i), files[i]),
                           {ImageTarget::boxes({0, 0, 40, 30, 10, 10, 20, 20}),
                            ImageTarget::mask(masks[k].data(), TENON_UINT8, 30, 40, 255)}});
         numbers.push_back({static_cast<int>(10 * i), static_cast<int>(10 * i + 1)});
@@ -345,7 +246,7 @@ TEST_CASE("a mosaic has the images, boxes and masks of several samples, with and
       }
     }
     CHECK(contains(
-        failure_of(TENON_INVALID_ARGUMENT, [&] { worker.write(Bytes("a", files[0]), 0, slots.sink(), "image"); }),
+        failure_of(TENON_INVALID_ARGUMENT, [&] { worker.write(FileBytes("a", files[0]), 0, slots.sink(), "image"); }),
         "a sample has 1 images; expected the 4 of ImagePipeline::sample_indices() for its seed"));
   }
 }
@@ -357,7 +258,7 @@ TEST_CASE("a dataset that does not request the samples of a mosaic is refused at
   SampleSlots slots(kFields);
   CHECK(contains(
       failure_of(TENON_INVALID_ARGUMENT,
-                 [&] { worker.write(Bytes("a", encode(".png", make_gradient(9, 9))), 1, slots.sink(), "image"); }),
+                 [&] { worker.write(FileBytes("a", encode(".png", make_gradient(9, 9))), 1, slots.sink(), "image"); }),
       "mosaic, which combines 4 samples, and this dataset passes one; expected a dataset that passes those of "
       "ImagePipeline::sample_indices()"));
 }
@@ -370,7 +271,7 @@ TEST_CASE("a mosaic of JPEGs of any size is the same with each cache, and errors
     SampleSlots slots(kFields);
     std::vector<tenon::draft::ImageInput> images;
     for (const int64_t i : pipeline.sample_indices(static_cast<int64_t>(seed % 7), 7, seed))
-      images.push_back({std::make_shared<Bytes>("file " + std::to_string(i), files[static_cast<size_t>(i)]),
+      images.push_back({std::make_shared<FileBytes>("file " + std::to_string(i), files[static_cast<size_t>(i)]),
                         {ImageTarget::boxes({0, 0, 20, 20})}});
     worker.write(images, seed, slots.sink(), "image");
     pixels.assign(slots.get<uint8_t>(0), slots.get<uint8_t>(0) + 60 * 60 * 3);
@@ -413,7 +314,7 @@ TEST_CASE("a mosaic of JPEGs of any size is the same with each cache, and errors
     pipeline.sample_indices(0, 7, 0);
     std::vector<tenon::draft::ImageInput> images;
     for (size_t i = 0; i < 4; ++i)
-      images.push_back({std::make_shared<Bytes>("file " + std::to_string(i), i == 2 ? third : files[0]), {}});
+      images.push_back({std::make_shared<FileBytes>("file " + std::to_string(i), i == 2 ? third : files[0]), {}});
     struct Listed final : EmbeddedImage {
       explicit Listed(std::vector<uint8_t> given)
           : EmbeddedImage("third.jpg", "photos.csv:3"), bytes(std::move(given)) {}
@@ -443,8 +344,8 @@ TEST_CASE("a mask keeps its numbers under a background for transparent pixels") 
   settings.set("background", tenon_ints(white, 3));
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
-  CHECK(worker.decode(Bytes("mask.png", png)).elements[0] == 255);
-  CHECK(worker.decode(Bytes("mask.png", png), TENON_DECODE_MASK).elements[0] == 3);
+  CHECK(worker.decode(FileBytes("mask.png", png)).elements[0] == 255);
+  CHECK(worker.decode(FileBytes("mask.png", png), TENON_DECODE_MASK).elements[0] == 3);
 }
 
 TEST_CASE("examine reports orientations and transparency of some images, and leaves out those it cannot read") {
@@ -456,7 +357,7 @@ TEST_CASE("examine reports orientations and transparency of some images, and lea
   log_lines.clear();
   std::map<size_t, int> found;
   const size_t examined = pipeline.examine(
-      files.size(), [&](size_t i) { return std::make_unique<Bytes>("file " + std::to_string(i), files[i]); },
+      files.size(), [&](size_t i) { return std::make_unique<FileBytes>("file " + std::to_string(i), files[i]); },
       [&](size_t i, int orientation) { found[i] = orientation; });
   CHECK(examined == 3);
   CHECK(found == std::map<size_t, int>{{1, 6}});
@@ -480,7 +381,7 @@ TEST_CASE("an error of an embedded image has its message and its list") {
 TEST_CASE("equal seeds transform images of one size alike, also for another worker") {
   Settings settings({"random_resized_crop(16)", "horizontal_flip()", "random_rotation(30)"});
   const ImagePipeline pipeline = settings.pipeline();
-  const Bytes file("photo.png", encode(".png", make_gradient(50, 40)));
+  const FileBytes file("photo.png", encode(".png", make_gradient(50, 40)));
   for (uint64_t seed = 0; seed < 8; ++seed) {
     std::vector<std::vector<float>> boxes;
     std::vector<std::vector<uint8_t>> pixels;
@@ -507,8 +408,8 @@ TEST_CASE("a cache distinguishes images by their place, and moves targets from t
     const ImagePipeline pipeline = settings.pipeline();
     ImageWorker worker = pipeline.open_worker();
     SampleSlots slots(kFields);
-    const Bytes first("a.png", encode(".png", make_gradient(50, 40)));
-    const Bytes second("b.png", encode(".png", cv::Mat(40, 50, CV_8UC3, cv::Scalar::all(7))));
+    const FileBytes first("a.png", encode(".png", make_gradient(50, 40)));
+    const FileBytes second("b.png", encode(".png", cv::Mat(40, 50, CV_8UC3, cv::Scalar::all(7))));
     for (int epoch = 0; epoch < 3; ++epoch) {
       auto target = ImageTarget::boxes({0, 0, 50, 40});
       worker.write(first, 1, slots.sink(), "image", {&target});
@@ -525,7 +426,7 @@ TEST_CASE("targets that contradict their description are refused by number, and 
   const ImagePipeline pipeline = Settings({}).pipeline();
   ImageWorker worker = pipeline.open_worker();
   SampleSlots slots(kFields);
-  const Bytes file("photo.png", encode(".png", make_gradient(20, 10)));
+  const FileBytes file("photo.png", encode(".png", make_gradient(20, 10)));
   const uint8_t pixels[200] = {};
   const auto refused = [&](tenon_status status, ImageTarget target) {
     auto fine = ImageTarget::boxes({});
@@ -603,7 +504,7 @@ TEST_CASE("errors name the image, and where it is listed") {
             "pad_if_needed=true (photos.csv:7)");
   CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.inspect(ImageFile((folder / "no.png").string())); }),
                  "no.png: cannot be read: No such file or directory"));
-  CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.decode(Bytes("cell 3", {})); }), "cell 3: is empty"));
+  CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.decode(FileBytes("cell 3", {})); }), "cell 3: is empty"));
   CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.decode(ImageFile(path), TENON_DECODE_MASK); }),
                  "has 3 channels of 8 bits; expected a mask"));
   CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { worker.decode(ImageFile(path), 9); }),
@@ -630,7 +531,7 @@ TEST_CASE("every reference file is decoded as by the decoders, from a file and f
       CHECK(std::memcmp(pixels.elements, expected.data, expected.total() * 3) == 0);
     };
     check(worker.decode(ImageFile(file.string())));
-    check(worker.decode(Bytes("bytes", bytes)));
+    check(worker.decode(FileBytes("bytes", bytes)));
     SampleSlots slots(kFields);
     worker.write(ImageFile(file.string()), 0, slots.sink(), "image");
     CHECK(std::memcmp(slots.get<uint8_t>(0), expected.data, expected.total() * 3) == 0);
@@ -650,7 +551,7 @@ TEST_CASE("an image is decoded with the channels and values of its file") {
       cv::Mat image(7, 9, type);
       random.fill(image, cv::RNG::UNIFORM, 0, CV_MAT_DEPTH(type) == CV_8U ? 256 : 65536);
       const Pixels pixels =
-          worker.decode(Bytes(std::string("image") + extension, encode(extension, image)), TENON_DECODE_STORED);
+          worker.decode(FileBytes(std::string("image") + extension, encode(extension, image)), TENON_DECODE_STORED);
       REQUIRE(pixels.height == 7);
       REQUIRE(pixels.width == 9);
       REQUIRE(pixels.channels == image.channels());
@@ -668,7 +569,7 @@ TEST_CASE("an image is decoded with the channels and values of its file") {
   }
   cv::Mat depth(5, 6, CV_32FC1);
   random.fill(depth, cv::RNG::UNIFORM, -3, 9);
-  const Bytes file("depth.tiff", encode(".tiff", depth));
+  const FileBytes file("depth.tiff", encode(".tiff", depth));
   const Pixels pixels = worker.decode(file, TENON_DECODE_STORED);
   REQUIRE(pixels.dtype == TENON_FLOAT32);
   CHECK(pixels.channels == 1);
@@ -683,7 +584,7 @@ TEST_CASE("an image is decoded with the channels and values of its file") {
   const Pixels map = reader.decode(file, TENON_DECODE_STORED);
   auto target = ImageTarget::mask(map.elements, map.dtype, map.height, map.width, 0);
   SampleSlots slots(kFields);
-  reader.write(Bytes("photo.png", encode(".png", make_gradient(6, 5))), 0, slots.sink(), "image", {&target});
+  reader.write(FileBytes("photo.png", encode(".png", make_gradient(6, 5))), 0, slots.sink(), "image", {&target});
   for (int x = 0; x < 6; ++x) CHECK(target.values<float>()[x] == depth.at<float>(0, 5 - x));
   // Every reference file, with an orientation or not, has the size and the channels of its header.
   for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/images/reference/decode")) {
@@ -711,9 +612,9 @@ TEST_CASE("damaged files are errors of their data, or are decoded") {
     const DamagedFile file = damage(bases, random);
     auto target = ImageTarget::boxes({0, 0, 5, 5});
     try {
-      worker.write(Bytes("damaged", file.bytes), static_cast<uint64_t>(i), slots.sink(), "image", {&target});
+      worker.write(FileBytes("damaged", file.bytes), static_cast<uint64_t>(i), slots.sink(), "image", {&target});
       ++decoded;
-      worker.decode(Bytes("damaged", file.bytes), TENON_DECODE_STORED);
+      worker.decode(FileBytes("damaged", file.bytes), TENON_DECODE_STORED);
     } catch (const tenon::Error& error) {
       REQUIRE(error.status() == TENON_BAD_DATA);
       REQUIRE(last_failure.starts_with("damaged: "));

@@ -10,7 +10,7 @@ rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
 
-for kind in dataset model loss metric callback images; do
+for kind in dataset model loss metric callback transform images; do
   name=new_$kind
   given=(--kind "$kind")
   if [ "$kind" = images ]; then given=(--template images); fi

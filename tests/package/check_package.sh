@@ -40,7 +40,7 @@ cp -r "$prefix/share/tenon/examples/tutorial" "$work/source"
 
 "$here/../plugin_api/check_exports.sh" portable "$work/build/ramp.so" "$work/build/spiral.so" \
   "$work/build/two_towers.so" "$work/build/log_cosh.so" "$work/build/median_error.so" "$work/build/save_best.so" \
-  "$work/build/log_values.so"
+  "$work/build/log_values.so" "$work/build/shift.so"
 "$here/../plugin_api/check_exports.sh" native "$work/build/linear.so"
 
 # The build writes a note into each plugin. Stripping the file keeps it.

@@ -46,7 +46,7 @@ may_see formats
 may_see images formats
 may_see support formats
 may_see config formats support
-may_see components formats support config
+may_see components formats support config framework/images/transforms/host_interface.h
 may_see data formats support config components
 may_see operators formats support
 may_see distributed formats support config operators

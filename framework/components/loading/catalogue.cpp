@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/components/calls/plugin_transforms.h"
 #include "framework/components/loading/check_plugin.h"
 #include "framework/components/loading/load_plugin.h"
 #include "framework/components/loading/plugin_note.h"
@@ -147,6 +148,7 @@ void Catalogue::open_file(const PluginFile& file, Duplicates duplicates) {
   }
   for (Component& component : plugin.components) {
     const ComponentName name{component.schema.kind, component.schema.id};
+    if (name.kind == ComponentKind::transform) offer_transform(component);
     components_.emplace(name, std::move(component));
   }
   plugins_.push_back(std::move(plugin.info));

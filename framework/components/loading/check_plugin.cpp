@@ -3,6 +3,7 @@
 #include <cstring>
 #include <set>
 
+#include <tenon/draft/transforms.h>
 #include <tenon/tenon.h>
 
 #include "framework/components/loading/plugin_note.h"
@@ -80,7 +81,11 @@ const TableShape& table_shape(uint32_t kind) {
       TENON_SIZE_TO(tenon_callback, on_event),
       {TENON_FUNCTION(tenon_callback, create), TENON_FUNCTION(tenon_callback, destroy),
        TENON_FUNCTION(tenon_callback, subscribe), TENON_FUNCTION(tenon_callback, on_event)}};
+  static const TableShape transform{TENON_SIZE_TO(tenon_transform, moved_kinds),
+                                    {TENON_FUNCTION(tenon_transform, create), TENON_FUNCTION(tenon_transform, destroy),
+                                     TENON_FUNCTION(tenon_transform, apply)}};
   switch (kind) {
+    case TENON_DRAFT_TRANSFORM: return transform;
     case TENON_MODEL: return model;
     case TENON_DATASET: return dataset;
     case TENON_LOSS: return loss;
@@ -115,6 +120,7 @@ ComponentKind to_kind(const std::filesystem::path& file, uint32_t kind, const st
     case TENON_LOSS: return ComponentKind::loss;
     case TENON_METRIC: return ComponentKind::metric;
     case TENON_CALLBACK: return ComponentKind::callback;
+    case TENON_DRAFT_TRANSFORM: return ComponentKind::transform;
     default:
       refuse(file, fmt::format("{} has the kind {}, which this host does not know; expected 1 (model) to 5 (callback)",
                                what, kind));
@@ -133,6 +139,18 @@ config::ParamType to_param_type(const std::filesystem::path& file, uint32_t type
     case TENON_PARAM_STRINGS: return config::ParamType::strings;
     default: refuse(file, what + " has the type " + std::to_string(type) + ", which this host does not know");
   }
+}
+
+// The values are written in the entries of a list of transforms, which has no notation for the others.
+void check_transform_params(const std::filesystem::path& file, const config::ComponentSchema& schema,
+                            const std::string& what) {
+  if (schema.id.find('-') != schema.id.npos)
+    refuse(file, "the id of " + what + " has a hyphen; expected lower-case letters, digits or _, as in run files");
+  for (const config::ParamSchema& param : schema.params)
+    if (param.type == config::ParamType::path || param.type == config::ParamType::strings)
+      refuse(file, fmt::format("the parameter {} of {} is {}; expected a number, a list of numbers, a boolean or a "
+                               "string: the arguments of transforms can be no others",
+                               param.name, what, config::to_string(param.type)));
 }
 
 config::ParamSchema check_param(const std::filesystem::path& file, const tenon_param* param, const std::string& owner) {
@@ -230,6 +248,7 @@ Component check_component(const PluginInfo& plugin, const tenon_component* compo
     if (!names.insert(checked.schema.params.back().name).second)
       refuse(plugin.file, what + " declares the parameter " + checked.schema.params.back().name + " twice");
   }
+  if (checked.schema.kind == ComponentKind::transform) check_transform_params(plugin.file, checked.schema, what);
   check_table(plugin.file, *component, what);
   checked.table = component->table;
   checked.get_extension = TENON_HAS(component, tenon_component, get_extension) ? component->get_extension : nullptr;

@@ -29,8 +29,8 @@ constexpr uint64_t kFormat = 1;
 // The choices of a parameter are at depth six. Later hosts may add slightly deeper values.
 constexpr int kDeepest = 8;
 
-constexpr ComponentKind kKinds[] = {ComponentKind::model, ComponentKind::dataset, ComponentKind::loss,
-                                    ComponentKind::metric, ComponentKind::callback};
+constexpr ComponentKind kKinds[] = {ComponentKind::model,  ComponentKind::dataset,  ComponentKind::loss,
+                                    ComponentKind::metric, ComponentKind::callback, ComponentKind::transform};
 
 // The names of types in notes, which never change. Messages use config::to_string.
 constexpr std::pair<const char*, ParamType> kTypes[] = {

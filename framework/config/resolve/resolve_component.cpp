@@ -16,7 +16,7 @@ namespace {
 // Returns "; digits is a dataset" if the id exists as another kind of component.
 std::string describe_other_kind(const std::string& id, const SchemaSource& schemas) {
   for (const auto kind : {ComponentKind::model, ComponentKind::dataset, ComponentKind::loss, ComponentKind::metric,
-                          ComponentKind::callback})
+                          ComponentKind::callback, ComponentKind::transform})
     if (schemas.find_schema(kind, id) != nullptr) return "; " + id + " is a " + to_string(kind);
   return "";
 }
@@ -171,6 +171,38 @@ std::vector<ComponentName> used_components(const RunPlan& plan) {
   for (const LossPlan& loss : plan.losses) used.push_back({ComponentKind::loss, loss.use});
   for (const MetricPlan& metric : plan.metrics) used.push_back({ComponentKind::metric, metric.use});
   for (const CallbackPlan& callback : plan.callbacks) used.push_back({ComponentKind::callback, callback.use});
+  return used;
+}
+
+namespace {
+
+// The name that an entry of a list of transforms begins with: `vignette` of `vignette(0.5)`.
+std::string name_of_entry(const std::string& entry) {
+  const size_t begin = entry.find_first_not_of(" \t");
+  const size_t end = entry.find_first_of(" \t(", begin);
+  return begin == entry.npos ? "" : entry.substr(begin, end - begin);
+}
+
+bool is_list_of_transforms(const std::string& param) { return param == "transforms" || param.ends_with("_transforms"); }
+
+}  // namespace
+
+std::vector<ComponentName> used_transforms(const RunPlan& plan, const SchemaSource& schemas) {
+  std::vector<ComponentName> used;
+  const auto add = [&](const ComponentPlan& dataset) {
+    for (const auto& [name, value] : dataset.params) {
+      const auto* const entries = std::get_if<std::vector<std::string>>(&value);
+      if (!entries || !is_list_of_transforms(name)) continue;
+      for (const std::string& entry : *entries) {
+        const ComponentName transform{ComponentKind::transform, name_of_entry(entry)};
+        if (schemas.find_schema(transform.kind, transform.id)) used.push_back(transform);
+      }
+    }
+  };
+  add(plan.data.train);
+  for (const NamedDataset& later : plan.data.scheduled_train) add(later);
+  for (const NamedDataset& dataset : plan.data.validation) add(dataset);
+  for (const NamedDataset& dataset : plan.data.test) add(dataset);
   return used;
 }
 

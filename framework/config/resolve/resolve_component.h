@@ -68,4 +68,8 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
 // The components in the order of the sections of the plan. A component that is used twice is listed twice.
 std::vector<ComponentName> used_components(const RunPlan& plan);
 
+// The transforms of plugins that lists of transforms name: the parameter "transforms" of a dataset, and others that end
+// in "_transforms".
+std::vector<ComponentName> used_transforms(const RunPlan& plan, const SchemaSource& schemas);
+
 }  // namespace tenon::config

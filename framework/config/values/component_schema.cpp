@@ -58,6 +58,7 @@ const char* to_string(ComponentKind kind) {
     case ComponentKind::loss: return "loss";
     case ComponentKind::metric: return "metric";
     case ComponentKind::callback: return "callback";
+    case ComponentKind::transform: return "transform";
   }
   return "component";
 }

@@ -10,7 +10,7 @@
 
 namespace tenon::config {
 
-enum class ComponentKind { model, dataset, loss, metric, callback };
+enum class ComponentKind { model, dataset, loss, metric, callback, transform };
 const char* to_string(ComponentKind kind);  // "model", ...
 
 struct ComponentName {

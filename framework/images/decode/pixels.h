@@ -1,9 +1,11 @@
 // Decoded pixels: their memory, their conversion to 8-bit RGB, and their orientation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -14,19 +16,42 @@ namespace images {
 class PixelBuffer {
  public:
   // Returns an uninitialised image in this memory, valid until the next call.
-  cv::Mat make(cv::Size size, int type) {
-    const size_t row = static_cast<size_t>(size.width) * CV_ELEM_SIZE(type);
-    const size_t needed = row * static_cast<size_t>(size.height);
+  cv::Mat make(cv::Size size, int type) { return cv::Mat(size, type, reserve(count_bytes(size, type))); }
+
+  // The same between guard bytes.
+  cv::Mat make_guarded(cv::Size size, int type) {
+    const size_t bytes = count_bytes(size, type);
+    uint8_t* const memory = reserve(kGuard + bytes + kGuard);
+    std::memset(memory, kGuardByte, kGuard);
+    std::memset(memory + kGuard + bytes, kGuardByte, kGuard);
+    return cv::Mat(size, type, memory + kGuard);
+  }
+  // Whether nothing was written beside an image of make_guarded().
+  static bool is_guarded(const cv::Mat& image) {
+    const auto is_untouched = [](const uint8_t* guard) {
+      return std::all_of(guard, guard + kGuard, [](uint8_t byte) { return byte == kGuardByte; });
+    };
+    return is_untouched(image.data - kGuard) && is_untouched(image.data + count_bytes(image.size(), image.type()));
+  }
+
+ private:
+  static constexpr size_t kGuard = 64;
+  static constexpr uint8_t kGuardByte = 0xC3;
+
+  static size_t count_bytes(cv::Size size, int type) {
+    return static_cast<size_t>(size.width) * CV_ELEM_SIZE(type) * static_cast<size_t>(size.height);
+  }
+
+  uint8_t* reserve(size_t needed) {
     if (needed > size_) {
       memory_.reset();  // frees the memory before allocating more
       size_ = 0;
       memory_ = std::make_unique_for_overwrite<uint8_t[]>(needed);
       size_ = needed;
     }
-    return cv::Mat(size, type, memory_.get(), row);
+    return memory_.get();
   }
 
- private:
   std::unique_ptr<uint8_t[]> memory_;
   size_t size_ = 0;
 };

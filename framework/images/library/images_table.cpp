@@ -13,6 +13,7 @@
 
 #include "framework/formats/regular_file.h"
 #include "framework/images/decode/image_info.h"
+#include "framework/images/library/call_plugin_transform.h"
 #include "framework/images/library/target_buffers.h"
 #include "framework/images/reader/image_reader.h"
 
@@ -37,6 +38,7 @@ struct tenon_image_worker {
   images::ImageReader::Worker buffers;
   std::vector<images::MovedTarget> targets;  // the first `target_count` are those of the last image
   size_t target_count = 0;
+  std::array<images::PixelBuffer, 2> plugin_memory = {};
 };
 
 namespace images {
@@ -387,6 +389,30 @@ void write_mosaic(tenon_image_worker* worker, const tenon_image_input* const* im
   move_all_targets(worker, images, motion);
 }
 
+// Applies the plugins' transforms, and the stages after them.
+void write_stages(tenon_image_worker* worker, const tenon_image_input& first, uint64_t seed,
+                  const ImageReader::MakeSlot& make_slot) {
+  const ImageReader& reader = worker->pipeline.reader;
+  const TransformChain& chain = reader.chain();
+  const PluginImage image(*first.source);
+  const size_t count = std::exchange(worker->target_count, 0);  // no target is left after an error
+  const std::vector<const tenon_image_target*> described(first.targets, first.targets + count);
+  std::vector<MovedTarget*> moved;
+  for (size_t i = 0; i < count; ++i) moved.push_back(&worker->targets[i]);
+  for (size_t k = 0; k < chain.plugin_count(); ++k) {
+    const TransformChain::DrawnPlugin drawn = chain.draw_plugin(k, seed);
+    if (drawn.transform)
+      call_plugin_transform(*drawn.transform, drawn.seed, described, moved, worker->buffers.stage,
+                            worker->plugin_memory);
+    TransformChain::Boxes boxes;
+    for (size_t i = 0; chain.needs_boxes() && i < count; ++i)
+      if (described[i]->kind == TENON_IMAGE_BOXES) append_boxes(describe_moved(*described[i], *moved[i]), boxes);
+    const SampledTransforms next = reader.write_stage(worker->buffers, k + 1, boxes, seed, image, make_slot);
+    for (size_t i = 0; i < count; ++i) move_again(*described[i], next, worker->buffers.buffers, *moved[i]);
+  }
+  worker->target_count = count;
+}
+
 tenon_status write(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t count, uint64_t seed,
                    const tenon_sink* sink, uint64_t field, tenon_image_info* info) {
   return guard([&] {
@@ -408,6 +434,7 @@ tenon_status write(tenon_image_worker* worker, const tenon_image_input* const* i
     } else {
       write_one(worker, images, seed, make_slot, info);
     }
+    if (chain.plugin_count() > 0) write_stages(worker, *images[0], seed, make_slot);
   });
 }
 
@@ -431,11 +458,26 @@ tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_targe
 
 }  // namespace
 
-const tenon_images& open_images(const tenon_host& host) {
+const tenon_images& open_images(const tenon_host& host, const PluginTransforms* plugin_transforms) {
   tenon::detail::host = &host;
+  use_plugin_transforms(plugin_transforms);
   static constexpr tenon_images kTable = {sizeof(tenon_images), create,  destroy, describe,       examine, open_worker,
                                           close_worker,         inspect, decode,  sample_indices, write,   moved};
   return kTable;
+}
+
+void describe_transforms(void* context, void (*add)(void* context, const DescribedTransform* transform)) {
+  for (const TransformKind& kind : all_transforms()) {
+    std::vector<std::string> values;
+    for (const Argument& argument : kind.arguments) values.push_back(argument.describe_values());
+    std::vector<DescribedArgument> arguments;
+    for (size_t i = 0; i < values.size(); ++i)
+      arguments.push_back({borrow(kind.arguments[i].name), borrow(values[i]), borrow(kind.arguments[i].default_value),
+                           borrow(kind.arguments[i].doc)});
+    const DescribedTransform described = {borrow(kind.name), borrow(kind.doc), borrow(kind.source), arguments.data(),
+                                          arguments.size()};
+    add(context, &described);
+  }
 }
 
 }  // namespace images

@@ -12,9 +12,7 @@
 #include <tenon/params.hpp>
 
 namespace images {
-namespace {
 
-// The type of the pixels of a mask; -1: not supported.
 int mask_type(int32_t dtype) {
   switch (dtype) {
     case TENON_UINT8: return CV_8UC1;
@@ -23,6 +21,8 @@ int mask_type(int32_t dtype) {
     default: return -1;
   }
 }
+
+namespace {
 
 struct KindRules {
   const char* name;
@@ -151,11 +151,21 @@ void move_masks(const std::vector<const tenon_image_target*>& targets, const Sam
     const ImageMotion& image = motion.images.front();
     result = image.transforms->move_mask(mask_of(*targets.front(), image), fill, buffers);
   }
-  const size_t row = static_cast<size_t>(result.cols) * result.elemSize();
-  moved.mask.resize(row * static_cast<size_t>(result.rows));
-  for (int y = 0; y < result.rows; ++y)
-    std::memcpy(moved.mask.data() + row * static_cast<size_t>(y), result.ptr(y), row);
-  moved.shape = {result.rows, result.cols};
+  set_mask(result, moved);
+}
+
+}  // namespace
+
+void set_mask(const cv::Mat& mask, MovedTarget& moved) {
+  const size_t row = static_cast<size_t>(mask.cols) * mask.elemSize();
+  moved.mask.resize(row * static_cast<size_t>(mask.rows));
+  for (int y = 0; y < mask.rows; ++y) std::memcpy(moved.mask.data() + row * static_cast<size_t>(y), mask.ptr(y), row);
+  moved.shape = {mask.rows, mask.cols};
+}
+
+cv::Mat mask_of(const tenon_image_target& target, MovedTarget& moved) {
+  return cv::Mat(static_cast<int>(moved.shape[0]), static_cast<int>(moved.shape[1]), mask_type(target.dtype),
+                 moved.mask.data());
 }
 
 std::vector<std::pair<size_t, size_t>> pairs_of(const tenon_image_target& target) {
@@ -164,8 +174,6 @@ std::vector<std::pair<size_t, size_t>> pairs_of(const tenon_image_target& target
     pairs.emplace_back(static_cast<size_t>(target.pairs[2 * i]), static_cast<size_t>(target.pairs[2 * i + 1]));
   return pairs;
 }
-
-}  // namespace
 
 void check_target(const tenon_image_target& target, uint64_t index) {
   const std::string fault = find_fault(target);
@@ -215,14 +223,15 @@ void check_same_layout(const tenon_image_target& first, const tenon_image_target
 
 namespace {
 
-MovedRows move_rows(const tenon_image_target& target, const Motions& motions) {
+// `before`: see move_boxes().
+MovedRows move_rows(const tenon_image_target& target, const Motions& motions, const MovedRows* before = nullptr) {
   const std::span<const float> values = values_of(target);
+  const double least = target.min_visibility;
   switch (target.kind) {
-    case TENON_IMAGE_BOXES:
-      return move_boxes(values, static_cast<BoxFormat>(target.format), target.min_visibility, motions);
-    case TENON_IMAGE_ROTATED_BOXES: return move_rotated_boxes(values, target.min_visibility, motions);
+    case TENON_IMAGE_BOXES: return move_boxes(values, static_cast<BoxFormat>(target.format), least, motions, before);
+    case TENON_IMAGE_ROTATED_BOXES: return move_rotated_boxes(values, least, motions, before);
     case TENON_IMAGE_POLYGONS:
-      return move_polygons(values, {target.lengths, target.length_count}, target.min_visibility, motions);
+      return move_polygons(values, {target.lengths, target.length_count}, least, motions, before);
     default: break;
   }
   MovedRows rows;
@@ -252,13 +261,49 @@ void move_targets(const std::vector<const tenon_image_target*>& targets, const S
     append(moved.rows.values, rows.values);
     append(moved.rows.kept_indices, rows.kept_indices);
     append(moved.rows.lengths, rows.lengths);
+    append(moved.rows.visible, rows.visible);
+    append(moved.rows.outlines, rows.outlines);
     moved.kept_images.insert(moved.kept_images.end(), rows.kept_indices.size(), static_cast<int64_t>(i));
   }
-  moved.shape.assign(first.shape, first.shape + first.ndim);
+  set_shape_of_rows(first, moved);
+}
+
+void set_shape_of_rows(const tenon_image_target& target, MovedTarget& moved) {
+  moved.shape.assign(target.shape, target.shape + target.ndim);
   int64_t row_size = 1;
-  for (uint32_t i = 1; i < first.ndim; ++i) row_size *= first.shape[i];
+  for (uint32_t i = 1; i < target.ndim; ++i) row_size *= target.shape[i];
   moved.shape[0] = row_size > 0 ? static_cast<int64_t>(moved.rows.values.size()) / row_size
                                 : static_cast<int64_t>(moved.rows.kept_indices.size());
+}
+
+tenon_image_target describe_moved(const tenon_image_target& target, const MovedTarget& moved) {
+  tenon_image_target described = target;
+  described.values = moved.is_mask ? static_cast<const void*>(moved.mask.data()) : moved.rows.values.data();
+  described.shape = moved.shape.data();
+  described.lengths = moved.rows.lengths.data();
+  described.length_count = moved.rows.lengths.size();
+  return described;
+}
+
+void move_again(const tenon_image_target& target, const SampledTransforms& transforms, TransformBuffers& buffers,
+                MovedTarget& moved) {
+  if (moved.is_mask) {
+    const cv::Mat mask = mask_of(target, moved);
+    const cv::Mat result = transforms.move_mask(mask, target.fill, buffers);
+    if (result.data != mask.data) set_mask(result, moved);
+    return;
+  }
+  const Motions motions = motions_of(transforms.geometry(), transforms.image_size());
+  const tenon_image_target described = describe_moved(target, moved);
+  MovedRows rows = move_rows(described, motions, &moved.rows);
+  std::vector<int64_t> kept_images;
+  for (int64_t& index : rows.kept_indices) {
+    kept_images.push_back(moved.kept_images[static_cast<size_t>(index)]);
+    index = moved.rows.kept_indices[static_cast<size_t>(index)];
+  }
+  moved.rows = std::move(rows);
+  moved.kept_images = std::move(kept_images);
+  set_shape_of_rows(target, moved);
 }
 
 }  // namespace images

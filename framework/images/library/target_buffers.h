@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tenon/draft/images.h>
@@ -53,5 +54,24 @@ struct SampleMotion {
 // not have the size of its image.
 void move_targets(const std::vector<const tenon_image_target*>& targets, const SampleMotion& motion,
                   TransformBuffers& buffers, MovedTarget& moved);
+
+// The type of the pixels of a mask with this dtype; -1: not supported.
+int mask_type(int32_t dtype);
+
+// The moved mask, without a copy.
+cv::Mat mask_of(const tenon_image_target& target, MovedTarget& moved);
+void set_mask(const cv::Mat& mask, MovedTarget& moved);
+
+// Describes a moved target by the kind and layout of the target before. It borrows from both.
+tenon_image_target describe_moved(const tenon_image_target& target, const MovedTarget& moved);
+
+// Sets the shape from the number of values.
+void set_shape_of_rows(const tenon_image_target& target, MovedTarget& moved);
+
+// Moves a target that was moved before, with its image.
+void move_again(const tenon_image_target& target, const SampledTransforms& transforms, TransformBuffers& buffers,
+                MovedTarget& moved);
+
+std::vector<std::pair<size_t, size_t>> pairs_of(const tenon_image_target& target);
 
 }  // namespace images

@@ -222,7 +222,7 @@ ImageReader::Written ImageReader::write(Worker& worker, const ImageFile& image, 
   if (!cache_) {
     const ImageInfo info = inspect_sample(worker, image);
     SampledTransforms sampled = draw(info.size, boxes, seed, image);
-    write_sampled(sampled, decode(worker, info, sampled, image.place()), worker, make_slot);
+    write_sampled(0, sampled, decode(worker, info, sampled, image.place()), worker, make_slot);
     return {info, std::move(sampled)};
   }
   ImageInfo info = {};
@@ -231,7 +231,7 @@ ImageReader::Written ImageReader::write(Worker& worker, const ImageFile& image, 
     const auto moved = boxes.empty() ? boxes : chain_.move_by_fixed_part(prepared.whole, boxes);
     return chain_.sample_rest(prepared.pixels.size(), seed, moved);
   });
-  write_sampled(rest, window_of(prepared.pixels, rest), worker, make_slot);
+  write_sampled(0, rest, window_of(prepared.pixels, rest), worker, make_slot);
   return {info, std::nullopt};
 }
 
@@ -293,7 +293,7 @@ std::vector<ImageReader::PlacedTile> ImageReader::read_mosaic(Worker& worker,
 SampledTransforms ImageReader::write_mosaic(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes,
                                             uint64_t seed, const MakeSlot& make_slot) const {
   SampledTransforms rest = at_place(image, [&] { return chain_.sample_rest(worker.canvas.size(), seed, boxes); });
-  write_sampled(rest, window_of(worker.canvas, rest), worker, make_slot);
+  write_sampled(0, rest, window_of(worker.canvas, rest), worker, make_slot);
   return rest;
 }
 
@@ -317,14 +317,28 @@ DecodedWindow ImageReader::decode(Worker& worker, const ImageInfo& info, const S
   return decoded;
 }
 
-void ImageReader::write_sampled(const SampledTransforms& sampled, const DecodedWindow& window, Worker& worker,
-                                const MakeSlot& make_slot) const {
+void ImageReader::write_sampled(size_t stage, const SampledTransforms& sampled, const DecodedWindow& window,
+                                Worker& worker, const MakeSlot& make_slot) const {
+  if (stage < chain_.plugin_count()) {
+    cv::Mat pixels = worker.stage_memory[stage % 2].make_guarded(sampled.size(), CV_8UC3);
+    sampled.write(window.image, window.place, worker.buffers, pixels.data);
+    worker.stage = pixels;
+    return;
+  }
   void* const slot = make_slot(sampled.size());
   if (chain_.normalizes()) {
     sampled.write(window.image, window.place, worker.buffers, static_cast<float*>(slot));
   } else {
     sampled.write(window.image, window.place, worker.buffers, static_cast<uint8_t*>(slot));
   }
+}
+
+SampledTransforms ImageReader::write_stage(Worker& worker, size_t stage, const TransformChain::Boxes& boxes,
+                                           uint64_t seed, const ImageFile& image, const MakeSlot& make_slot) const {
+  const cv::Mat pixels = worker.stage;
+  SampledTransforms sampled = at_place(image, [&] { return chain_.sample_stage(stage, pixels.size(), seed, boxes); });
+  write_sampled(stage, sampled, window_of(pixels, sampled), worker, make_slot);
+  return sampled;
 }
 
 SampledTransforms ImageReader::draw(cv::Size size, const TransformChain::Boxes& boxes, uint64_t seed,

@@ -51,6 +51,9 @@ class ImageReader {
     std::array<MosaicBuffers, kMosaicImages> mosaic;
     PixelBuffer canvas_memory;
     cv::Mat canvas;
+    // Between two stages of the chain, between guard bytes.
+    std::array<PixelBuffer, 2> stage_memory;
+    cv::Mat stage;
   };
 
   // Throws tenon::Error if the decoders cannot be loaded, the transforms are invalid, or they leave nothing to cache.
@@ -87,7 +90,8 @@ class ImageReader {
     ImageInfo info;  // of the file; if a cache was read, only its size is known, and the rest is 0
     std::optional<SampledTransforms> transforms;  // from the whole image; none with a cache: see draw()
   };
-  // Reads, decodes and transforms the image. `boxes`: for TransformChain::draw(). The pixels are the same with and
+  // Reads and decodes the image, and applies the first stage of the chain. If that is not all, the pixels are the
+  // worker's `stage`, and no slot is made. `boxes`: for TransformChain::draw(). The pixels are the same with and
   // without a cache. Throws tenon::DataError naming the image's location.
   Written write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
                 const MakeSlot& make_slot) const;
@@ -95,6 +99,11 @@ class ImageReader {
   // The transforms that write() applied to an image of this size, for its targets.
   SampledTransforms draw(cv::Size size, const TransformChain::Boxes& boxes, uint64_t seed,
                          const ImageFile& image) const;
+
+  // Applies a later stage to the worker's `stage`, after the plugin's transform. `boxes`: in its pixels. Returns the
+  // transforms, for its targets.
+  SampledTransforms write_stage(Worker& worker, size_t stage, const TransformChain::Boxes& boxes, uint64_t seed,
+                                const ImageFile& image, const MakeSlot& make_slot) const;
 
   // An image of a mosaic, as it lies on the canvas.
   struct PlacedTile {
@@ -119,7 +128,7 @@ class ImageReader {
                         const std::optional<PreparedImage>& prepared, const Tile& tile) const;
   DecodedWindow decode(Worker& worker, const ImageInfo& info, const SampledTransforms& sampled,
                        const std::string& place) const;
-  void write_sampled(const SampledTransforms& sampled, const DecodedWindow& window, Worker& worker,
+  void write_sampled(size_t stage, const SampledTransforms& sampled, const DecodedWindow& window, Worker& worker,
                      const MakeSlot& make_slot) const;
   void warn_of_transparency(const std::string& found) const;
   void warn_of_frames(const std::string& found) const;

@@ -40,10 +40,11 @@ ResizeArea area_of(const Resize& step) {
 }
 
 cv::Size size_after(const Step& step, cv::Size size) {
-  return std::visit(Overloaded{[](const Resize& resize) { return resize.part.size(); },
-                               [](const Crop& crop) { return crop.window.size(); },
-                               [](const Warp& warp) { return warp.size; }, [&](const auto&) { return size; }},
-                    step);
+  return std::visit(
+      Overloaded{[](const Resize& resize) { return resize.part.size(); },
+                 [](const Crop& crop) { return crop.window.size(); }, [](const Warp& warp) { return warp.size; },
+                 [](const Perspective& warp) { return warp.size; }, [&](const auto&) { return size; }},
+      step);
 }
 
 bool is_pointwise(const Step& step) {

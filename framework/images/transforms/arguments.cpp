@@ -59,6 +59,8 @@ class Reader {
       expect(')', "\",\" or \")\"");
     } else if (at_ < text_.size() && is_letter(text_[at_])) {
       value.word = read_name("a value");
+    } else if (at_ < text_.size() && text_[at_] == '\'') {
+      value.word = read_quoted();
     } else {
       value.numbers.push_back(read_number());
     }
@@ -76,6 +78,16 @@ class Reader {
     const std::string name(text_.substr(start, at_ - start));
     skip_spaces();
     return name;
+  }
+
+  // With its quotes, which no word of the transforms here has.
+  std::string read_quoted() {
+    const size_t end = text_.find('\'', at_ + 1);
+    if (end == text_.npos) refuse("a second single quote");
+    const std::string quoted(text_.substr(at_, end + 1 - at_));
+    at_ = end + 1;
+    skip_spaces();
+    return quoted;
   }
 
   double read_number() {

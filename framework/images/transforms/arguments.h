@@ -34,7 +34,7 @@ struct TextError : std::runtime_error {
 //
 //   transform = name [ "(" [ argument { "," argument } ] ")" ]
 //   argument  = [ name "=" ] value
-//   value     = number | word | "(" number { "," number } ")"
+//   value     = number | word | "(" number { "," number } ")" | "'" any text without single quotes "'"
 //   name, word: lower-case letters, digits and _, beginning with a letter
 //
 // Throws TextError.

@@ -29,10 +29,10 @@ Motion motion_of(const Warp& step, cv::Size size) {
 }
 
 // The inverse of a matrix of three rows, which also goes from the new image to the old one.
-Motion motion_of(const Perspective& step, cv::Size size) {
+Motion motion_of(const Perspective& step) {
   const std::array<double, 8>& c = step.coefficients;
   const cv::Matx33d inverse = cv::Matx33d(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], 1).inv(cv::DECOMP_LU);
-  Motion motion = {{}, size};
+  Motion motion = {{}, step.size};
   for (size_t i = 0; i < 8; ++i) motion.matrix[i] = inverse.val[i] / inverse.val[8];
   return motion;
 }
@@ -40,7 +40,7 @@ Motion motion_of(const Perspective& step, cv::Size size) {
 Motion motion_of(const Step& step, cv::Size size) {
   if (const auto* resize = std::get_if<Resize>(&step)) return motion_of(*resize);
   if (const auto* warp = std::get_if<Warp>(&step)) return motion_of(*warp, size);
-  if (const auto* perspective = std::get_if<Perspective>(&step)) return motion_of(*perspective, size);
+  if (const auto* perspective = std::get_if<Perspective>(&step)) return motion_of(*perspective);
   if (const auto* crop = std::get_if<Crop>(&step)) {
     const cv::Rect& window = crop->window;
     return {{1, 0, -static_cast<double>(window.x), 0, 1, -static_cast<double>(window.y), 0, 0},
@@ -57,25 +57,33 @@ double area_of(const Polygon& polygon) {
   return std::abs(twice) / 2;
 }
 
-// Keeps the side of a line on which `distance`, which is linear, is 0 or more.
+// Keeps the side of a line on which `distance`, which is linear, is 0 or more. A point on the line, but for rounding,
+// is kept as it is.
 template <class Distance>
-Polygon clip(const Polygon& polygon, const Distance& distance) {
+Polygon clip(const Polygon& polygon, double rounding, const Distance& distance) {
   Polygon clipped;
   for (size_t i = 0; i < polygon.size(); ++i) {
     const cv::Point2d& from = polygon[i];
     const cv::Point2d& to = polygon[(i + 1) % polygon.size()];
     const double before = distance(from), after = distance(to);
-    if (before >= 0) clipped.push_back(from);
-    if ((before < 0) != (after < 0)) clipped.push_back(from + (to - from) * (before / (before - after)));
+    if (before >= -rounding) clipped.push_back(from);
+    if (std::min(before, after) < -rounding && std::max(before, after) > rounding)
+      clipped.push_back(from + (to - from) * (before / (before - after)));
   }
   return clipped;
 }
 
+constexpr double kFloatRounding = 1e-6;  // of coordinates that were float32, as a part of the size
+
 Polygon clip(const Polygon& polygon, cv::Size size) {
-  Polygon clipped = clip(polygon, [](const cv::Point2d& point) { return point.x; });
-  clipped = clip(clipped, [](const cv::Point2d& point) { return point.y; });
-  clipped = clip(clipped, [&](const cv::Point2d& point) { return size.width - point.x; });
-  return clip(clipped, [&](const cv::Point2d& point) { return size.height - point.y; });
+  const double width = size.width, height = size.height;
+  const double across = kFloatRounding * width, down = kFloatRounding * height;
+  Polygon clipped = clip(polygon, across, [](const cv::Point2d& point) { return point.x; });
+  clipped = clip(clipped, down, [](const cv::Point2d& point) { return point.y; });
+  clipped = clip(clipped, across, [&](const cv::Point2d& point) { return width - point.x; });
+  clipped = clip(clipped, down, [&](const cv::Point2d& point) { return height - point.y; });
+  for (cv::Point2d& point : clipped) point = {std::clamp(point.x, 0.0, width), std::clamp(point.y, 0.0, height)};
+  return clipped;
 }
 
 // An upright box.
@@ -98,10 +106,17 @@ Box bounds_of(const Polygon& polygon) {
   return box;
 }
 
-// Moves a polygon through all steps. Returns the part of its area that remains, or 0 if nothing does.
-double move(Polygon& polygon, const Motions& motions) {
+// Returns the part of the area of a row that remains after the first clipping. `before`: see move_boxes().
+double first_part(double whole, double clipped, const MovedRows* before, size_t row) {
+  if (!(clipped > 0)) return 0;
+  return before ? before->visible[row] * std::min(clipped / whole, 1.0) : 1;
+}
+
+// Moves the polygon of a row through all steps. Returns the part of its area that remains, or 0 if nothing does.
+double move(Polygon& polygon, const Motions& motions, const MovedRows* before, size_t row) {
+  const double whole = area_of(polygon);
   polygon = clip(polygon, motions.size);
-  double visible = area_of(polygon) > 0 ? 1 : 0;
+  double visible = first_part(whole, area_of(polygon), before, row);
   for (const Motion& motion : motions.steps) {
     if (visible == 0) break;
     for (cv::Point2d& point : polygon) point = motion.apply(point);
@@ -141,11 +156,55 @@ Box clip(const Box& box, cv::Size size) {
           std::clamp<double>(box.right, 0, size.width), std::clamp<double>(box.bottom, 0, size.height)};
 }
 
+template <size_t kCount>
+void write_numbers(const std::array<double, kCount>& numbers, float* to) {
+  std::transform(numbers.begin(), numbers.end(), to, [](double number) { return static_cast<float>(number); });
+}
+
 template <class Numbers>
-void keep(MovedRows& rows, size_t row, const Numbers& numbers) {
+void keep(MovedRows& rows, size_t row, double visible, const Numbers& numbers) {
   rows.kept_indices.push_back(static_cast<int64_t>(row));
+  rows.visible.push_back(visible);
   for (const double number : numbers) rows.values.push_back(static_cast<float>(number));
 }
+
+struct RotatedBox {
+  explicit RotatedBox(const float* box)
+      : center(box[0], box[1]),
+        across(std::cos(box[4] * kDegree) * box[2] / 2, std::sin(box[4] * kDegree) * box[2] / 2),
+        down(-std::sin(box[4] * kDegree) * box[3] / 2, std::cos(box[4] * kDegree) * box[3] / 2) {}
+
+  // From the centre, in halves of the width and height.
+  cv::Point2d to_image(cv::Point2d point) const { return center + across * point.x + down * point.y; }
+  cv::Point2d from_image(cv::Point2d point) const {
+    const cv::Point2d offset = point - center;
+    const double area = across.cross(down);  // not 0, because some of the box remains
+    return {offset.cross(down) / area, across.cross(offset) / area};
+  }
+
+  void move(const Motion& motion) {
+    const cv::Point2d moved_center = motion.apply(center);
+    across = motion.apply(center + across) - moved_center;
+    down = motion.apply(center + down) - moved_center;
+    center = moved_center;
+  }
+
+  // A parallelogram, from shear, perspective or different scales, becomes the rectangle of the same area along its
+  // width.
+  std::array<double, 5> numbers() const {
+    const double half_width = std::hypot(across.x, across.y);
+    const double half_height = half_width > 0 ? std::abs(across.cross(down)) / half_width : 0;
+    double turned = std::atan2(across.y, across.x) / kDegree;
+    if (turned >= 90) turned -= 180;
+    if (turned < -90) turned += 180;
+    return {center.x, center.y, 2 * half_width, 2 * half_height, turned};
+  }
+
+  cv::Point2d center;
+  // From the centre to the middle of a side.
+  cv::Point2d across;
+  cv::Point2d down;
+};
 
 bool is_within(cv::Point2d point, cv::Size size) {
   const double width = size.width * (1 + kRounding), height = size.height * (1 + kRounding);
@@ -160,54 +219,57 @@ Motions motions_of(const Steps& steps, cv::Size size) {
   return motions;
 }
 
-std::vector<float> to_corners(std::span<const float> boxes, BoxFormat format) {
-  std::vector<float> corners;
-  for (size_t i = 0; i < boxes.size(); i += 4)
-    for (const double number : write_box(read_box(&boxes[i], format), BoxFormat::xyxy))
-      corners.push_back(static_cast<float>(number));
-  return corners;
+namespace {
+
+std::vector<float> convert_boxes(std::span<const float> boxes, BoxFormat from, BoxFormat to) {
+  std::vector<float> converted(boxes.size());
+  for (size_t i = 0; i < boxes.size(); i += 4) write_numbers(write_box(read_box(&boxes[i], from), to), &converted[i]);
+  return converted;
 }
 
-MovedRows move_boxes(std::span<const float> boxes, BoxFormat format, double min_visibility, const Motions& motions) {
+}  // namespace
+
+std::vector<float> to_corners(std::span<const float> boxes, BoxFormat format) {
+  return convert_boxes(boxes, format, BoxFormat::xyxy);
+}
+
+std::vector<float> from_corners(std::span<const float> corners, BoxFormat format) {
+  return convert_boxes(corners, BoxFormat::xyxy, format);
+}
+
+MovedRows move_boxes(std::span<const float> boxes, BoxFormat format, double min_visibility, const Motions& motions,
+                     const MovedRows* before) {
   MovedRows moved;
   for (size_t row = 0; row < boxes.size() / 4; ++row) {
-    Box box = clip(read_box(&boxes[4 * row], format), motions.size);
-    double visible = box.area() > 0 ? 1 : 0;
+    const Box given = read_box(&boxes[4 * row], format);
+    Box box = clip(given, motions.size);
+    double visible = first_part(given.area(), box.area(), before, row);
     for (const Motion& motion : motions.steps) {
       const Box whole = move(box, motion);
       box = clip(whole, motion.size);
       visible *= whole.area() > 0 ? box.area() / whole.area() : 0;
       if (motion.drops_outside_centers && !has_center_within(whole, motion.size)) visible = 0;
     }
-    if (remains(visible, min_visibility)) keep(moved, row, write_box(box, format));
+    if (remains(visible, min_visibility)) keep(moved, row, visible, write_box(box, format));
   }
   return moved;
 }
 
-MovedRows move_rotated_boxes(std::span<const float> boxes, double min_visibility, const Motions& motions) {
+MovedRows move_rotated_boxes(std::span<const float> boxes, double min_visibility, const Motions& motions,
+                             const MovedRows* before) {
   MovedRows moved;
   for (size_t row = 0; row < boxes.size() / 5; ++row) {
-    const float* box = &boxes[5 * row];
-    const double angle = box[4] * kDegree;
-    cv::Point2d center(box[0], box[1]);
-    // From the centre to the middle of a side.
-    cv::Point2d across(std::cos(angle) * box[2] / 2, std::sin(angle) * box[2] / 2);
-    cv::Point2d down(-std::sin(angle) * box[3] / 2, std::cos(angle) * box[3] / 2);
-    Polygon outline = {center - across - down, center + across - down, center + across + down, center - across + down};
-    const double visible = move(outline, motions);
-    for (const Motion& motion : motions.steps) {
-      const cv::Point2d moved_center = motion.apply(center);
-      across = motion.apply(center + across) - moved_center;
-      down = motion.apply(center + down) - moved_center;
-      center = moved_center;
-    }
-    const double half_width = std::hypot(across.x, across.y);
+    RotatedBox box(&boxes[5 * row]);
+    static const Polygon kWhole = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+    Polygon outline = before ? before->outlines[row] : kWhole;
+    for (cv::Point2d& point : outline) point = box.to_image(point);
+    const double visible = move(outline, motions, before, row);
+    for (const Motion& motion : motions.steps) box.move(motion);
     if (!remains(visible, min_visibility)) continue;
-    const double half_height = std::abs(across.cross(down)) / half_width;
-    double turned = std::atan2(across.y, across.x) / kDegree;
-    if (turned >= 90) turned -= 180;
-    if (turned < -90) turned += 180;
-    keep(moved, row, std::array<double, 5>{center.x, center.y, 2 * half_width, 2 * half_height, turned});
+    keep(moved, row, visible, box.numbers());
+    const RotatedBox rectangle(&*(moved.values.end() - 5));
+    for (cv::Point2d& point : outline) point = rectangle.from_image(point);
+    moved.outlines.push_back(std::move(outline));
   }
   return moved;
 }
@@ -228,16 +290,45 @@ std::vector<float> move_keypoints(std::span<const float> points, size_t numbers,
   }
   const auto mirrored =
       std::count_if(motions.steps.begin(), motions.steps.end(), [](const Motion& m) { return m.mirrors(); });
-  if (mirrored % 2 == 0) return moved;
-  for (size_t object = 0; object < points.size(); object += numbers * per_object)
-    for (const auto& [first, second] : pairs)
-      std::swap_ranges(&moved[object + numbers * first], &moved[object + numbers * first] + numbers,
-                       &moved[object + numbers * second]);
+  if (mirrored % 2 == 1) swap_pairs(moved, numbers, per_object, pairs);
   return moved;
 }
 
+void swap_pairs(std::span<float> points, size_t numbers, size_t per_object,
+                const std::vector<std::pair<size_t, size_t>>& pairs) {
+  for (size_t object = 0; object < points.size(); object += numbers * per_object)
+    for (const auto& [first, second] : pairs)
+      std::swap_ranges(&points[object + numbers * first], &points[object + numbers * first] + numbers,
+                       &points[object + numbers * second]);
+}
+
+void warp_boxes(std::span<float> corners, const Motion& motion) {
+  for (size_t i = 0; i < corners.size(); i += 4)
+    write_numbers(write_box(move(read_box(&corners[i], BoxFormat::xyxy), motion), BoxFormat::xyxy), &corners[i]);
+}
+
+void warp_rotated_boxes(MovedRows& boxes, const Motion& motion) {
+  for (size_t row = 0; row < boxes.outlines.size(); ++row) {
+    float* const numbers = &boxes.values[5 * row];
+    const RotatedBox before(numbers);
+    RotatedBox box = before;
+    box.move(motion);
+    write_numbers(box.numbers(), numbers);
+    const RotatedBox rectangle(numbers);
+    for (cv::Point2d& point : boxes.outlines[row]) point = rectangle.from_image(motion.apply(before.to_image(point)));
+  }
+}
+
+void warp_points(std::span<float> points, size_t numbers, const Motion& motion) {
+  for (size_t i = 0; i < points.size(); i += numbers) {
+    if (numbers == 3 && !(points[i + 2] > 0)) continue;  // not known
+    const cv::Point2d point = motion.apply({points[i], points[i + 1]});
+    write_numbers(std::array<double, 2>{point.x, point.y}, &points[i]);
+  }
+}
+
 MovedRows move_polygons(std::span<const float> points, std::span<const int64_t> lengths, double min_visibility,
-                        const Motions& motions) {
+                        const Motions& motions, const MovedRows* before) {
   MovedRows moved;
   size_t begin = 0;
   for (size_t row = 0; row < lengths.size(); ++row) {
@@ -245,8 +336,10 @@ MovedRows move_polygons(std::span<const float> points, std::span<const int64_t> 
     Polygon polygon;
     for (size_t i = begin; i < begin + length; ++i) polygon.emplace_back(points[2 * i], points[2 * i + 1]);
     begin += length;
-    if (!remains(move(polygon, motions), min_visibility)) continue;
+    const double visible = move(polygon, motions, before, row);
+    if (!remains(visible, min_visibility)) continue;
     moved.kept_indices.push_back(static_cast<int64_t>(row));
+    moved.visible.push_back(visible);
     moved.lengths.push_back(static_cast<int64_t>(polygon.size()));
     for (const cv::Point2d& point : polygon) {
       moved.values.push_back(static_cast<float>(point.x));

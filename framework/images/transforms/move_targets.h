@@ -45,23 +45,30 @@ struct MovedRows {
   std::vector<float> values;
   std::vector<int64_t> kept_indices;  // for each, its row before
   std::vector<int64_t> lengths;       // of polygons: points of each
+  std::vector<double> visible;        // for each, the part that remains; none for keypoints
+  // Of rotated boxes: the corners of what remains of each, from its centre, in halves of its width and height.
+  std::vector<std::vector<cv::Point2d>> outlines;
 };
 
 // What is outside of the image at first is clipped off. A row is dropped if less than `min_visibility` of the rest of
 // its area remains, or nothing. The part that remains is the product over all steps, of the area within the image after
-// a step by the area before clipping.
+// a step by the area before clipping. `before`: of rows that were moved before, for their part that remains; the
+// first clipping then counts, too.
 
 // Returns left, top, right and bottom of each box.
 std::vector<float> to_corners(std::span<const float> boxes, BoxFormat format);
+std::vector<float> from_corners(std::span<const float> corners, BoxFormat format);
 
 // boxes: four numbers each. They are clipped to the image after each step, as torchvision does, and a turned box
 // becomes the smallest upright box around it.
-MovedRows move_boxes(std::span<const float> boxes, BoxFormat format, double min_visibility, const Motions& motions);
+MovedRows move_boxes(std::span<const float> boxes, BoxFormat format, double min_visibility, const Motions& motions,
+                     const MovedRows* before = nullptr);
 
 // boxes: centre x and y, width, height, and the angle in degrees, clockwise. They are not clipped. A box that becomes a
 // parallelogram, by shear, perspective or different scales of x and y, is replaced by the rectangle of the same area
 // along its width. Angles are from -90 to less than 90.
-MovedRows move_rotated_boxes(std::span<const float> boxes, double min_visibility, const Motions& motions);
+MovedRows move_rotated_boxes(std::span<const float> boxes, double min_visibility, const Motions& motions,
+                             const MovedRows* before = nullptr);
 
 // points: x and y of each, and with `numbers` 3 a number that is above 0 for a known point. `per_object`: points of an
 // object. A mirrored image exchanges the points of each pair.
@@ -71,6 +78,14 @@ std::vector<float> move_keypoints(std::span<const float> points, size_t numbers,
 // points: x and y of each. `lengths`: points of each polygon. They are clipped to the image after each step (Sutherland
 // and Hodgman, "Reentrant polygon clipping", CACM 17(1), 1974).
 MovedRows move_polygons(std::span<const float> points, std::span<const int64_t> lengths, double min_visibility,
-                        const Motions& motions);
+                        const Motions& motions, const MovedRows* before = nullptr);
+
+// Move rows in place, and clip and drop nothing.
+void warp_boxes(std::span<float> corners, const Motion& motion);  // left, top, right and bottom of each
+void warp_rotated_boxes(MovedRows& boxes, const Motion& motion);
+void warp_points(std::span<float> points, size_t numbers, const Motion& motion);
+// Exchanges the points of each pair.
+void swap_pairs(std::span<float> points, size_t numbers, size_t per_object,
+                const std::vector<std::pair<size_t, size_t>>& pairs);
 
 }  // namespace images

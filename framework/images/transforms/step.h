@@ -56,6 +56,7 @@ struct Warp {
 // new_y + c[5]) / w, w = c[6] * new_x + c[7] * new_y + 1.
 struct Perspective {
   std::array<double, 8> coefficients;
+  cv::Size size;
   Interpolation interpolation;  // nearest or bilinear
   Colour fill;
 };

@@ -30,6 +30,8 @@ what a transform needs and a dataset does not pass, such as boxes, at the first 
 - The same transforms are applied to the mask or the second image of a sample. Masks, boxes, keypoints and polygons of
   [datasets that have them](../guides/your_image_dataset.md) move with the image, masks to the nearest pixel. Colour
   changes, noise, blurring and erasing do not change them.
+- [Plugins](../guides/your_image_dataset.md#5-another-transform) can provide further transforms. `host describe transforms` lists
+  them, too.
 - If the list starts with a crop, or with `resize` and a crop, only the cropped part is decoded. A JPEG is decoded no
   larger than needed.
 

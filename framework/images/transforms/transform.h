@@ -22,6 +22,8 @@ struct Normalization {
   Colour deviation;
 };
 
+class PluginTransform;
+
 class Transform {
  public:
   virtual ~Transform() = default;
@@ -44,6 +46,9 @@ class Transform {
 
   // Returns whether the transform is the same for all images of one size, in every epoch.
   virtual bool draws_nothing() const { return false; }
+
+  // Set only for a transform of a plugin. Its draw() does nothing: it is applied between two stages of the chain.
+  virtual const PluginTransform* plugin() const { return nullptr; }
 
   // Set only for normalize, which samples nothing.
   virtual const Normalization* normalization() const { return nullptr; }

@@ -14,13 +14,14 @@
 namespace images {
 namespace {
 
-const TransformKind& find_kind(const std::string& name) {
-  std::vector<std::string> names;
+// Returns null if there is none. `names` receives all.
+const TransformKind* find_kind(const std::string& name, std::vector<std::string>& names) {
+  const TransformKind* found = nullptr;
   for (const TransformKind& kind : all_transforms()) {
-    if (kind.name == name) return kind;
+    if (kind.name == name) found = &kind;
     names.push_back(kind.name);
   }
-  throw TextError("there is no transform \"" + name + "\"" + formats::suggest_name(name, names));
+  return found;
 }
 
 bool has_probability(const TransformKind& kind) {
@@ -144,30 +145,55 @@ TransformChain::TransformChain(const std::vector<std::string>& entries, const st
 
 void TransformChain::append(const std::string& entry) {
   const WrittenTransform written = parse_transform(entry);
-  const TransformKind& kind = find_kind(written.name);
+  std::vector<std::string> names;
+  const TransformKind* const kind = find_kind(written.name, names);
+  const std::vector<std::string> of_plugins = plugin_transform_names();
+  const bool is_of_plugin = std::count(of_plugins.begin(), of_plugins.end(), written.name) > 0;
+  if (kind && is_of_plugin)
+    throw TextError(
+        "a plugin has a transform with the name of a bundled one; expected another name: rename that of the "
+        "plugin, or remove the plugin");
+  if (kind) return append_built_in(*kind, written, entry);
+  if (is_of_plugin) return append_plugin(written);
+  names.insert(names.end(), of_plugins.begin(), of_plugins.end());
+  throw TextError("there is no transform \"" + written.name + "\"" + formats::suggest_name(written.name, names));
+}
+
+TransformChain::Link TransformChain::make_link(const std::string& name, std::unique_ptr<Transform> transform,
+                                               double probability) const {
+  transform->check_place(normalizes());
+  // A number distinguishes the streams of transforms with the same name.
+  const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == name; });
+  const uint64_t stream = formats::hash_text(name) + static_cast<uint64_t>(same);
+  return {name, std::move(transform), probability, stream, normalizes()};
+}
+
+void TransformChain::append_built_in(const TransformKind& kind, const WrittenTransform& written,
+                                     const std::string& entry) {
   const Arguments arguments(written.arguments, kind.arguments);
   if (!kind.make) return begin_with_mosaic(kind, arguments);
-  Link link;
-  link.transform = kind.make(arguments);
-  link.transform->check_place(normalizes());
-  link.probability = has_probability(kind) ? arguments.number("p") : 1;
-  link.after_normalize = normalizes();
-  // A number distinguishes the streams of transforms with the same name.
-  const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == kind.name; });
-  link.name = kind.name;
-  link.stream = formats::hash_text(kind.name) + static_cast<uint64_t>(same);
-  if (const Normalization* normalization = link.transform->normalization()) scaling_.emplace(*normalization);
+  Link link = make_link(kind.name, kind.make(arguments), has_probability(kind) ? arguments.number("p") : 1);
+  const Normalization* const normalization = link.transform->normalization();
+  if (normalization) scaling_.emplace(*normalization);
   if (!mosaic_ && fixed_ == links_.size() && link.transform->draws_nothing()) {
     ++fixed_;
     fixed_text_ += entry + '\n';
   }
-  append_to_text(kind, arguments, link.transform->normalization() ? R"(, "divide_by": 255)" : "");
+  append_to_text(kind.name, arguments.format_json(kind.arguments), normalization ? R"(, "divide_by": 255)" : "");
   links_.push_back(std::move(link));
 }
 
-void TransformChain::append_to_text(const TransformKind& kind, const Arguments& arguments, const std::string& more) {
-  steps_text_ += ", {\"name\": \"" + kind.name + '"' + more;
-  if (!kind.arguments.empty()) steps_text_ += ", " + arguments.format_json(kind.arguments);
+void TransformChain::append_plugin(const WrittenTransform& written) {
+  std::unique_ptr<PluginTransform> made = make_plugin_transform(written);
+  const double probability = made->probability();
+  append_to_text(written.name, made->arguments_json(), "");
+  plugins_.push_back(links_.size());
+  links_.push_back(make_link(written.name, std::move(made), probability));
+}
+
+void TransformChain::append_to_text(const std::string& name, const std::string& arguments, const std::string& more) {
+  steps_text_ += ", {\"name\": \"" + name + '"' + more;
+  if (!arguments.empty()) steps_text_ += ", " + arguments;
   steps_text_ += '}';
 }
 
@@ -175,7 +201,7 @@ void TransformChain::begin_with_mosaic(const TransformKind& kind, const Argument
   if (mosaic_ || !links_.empty())
     throw TextError("comes after other transforms; expected mosaic first, because it combines whole images");
   mosaic_ = MosaicLink{mosaic_settings(arguments), arguments.number("p"), formats::hash_text(kind.name)};
-  append_to_text(kind, arguments, "");
+  append_to_text(kind.name, arguments.format_json(kind.arguments), "");
 }
 
 bool TransformChain::draws_mosaic(uint64_t seed) const {
@@ -236,8 +262,14 @@ SampledTransforms TransformChain::draw(cv::Size image, uint64_t seed, const Boxe
   draw_links(0, fixed_, seed, drawing);
   const Reducing reducing = reducing_of(drawing.steps);
   if (needs_boxes()) move_boxes_of(drawing);  // the same rounding as with a cached fixed part
-  draw_links(fixed_, links_.size(), seed, drawing);
-  return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, reducing);
+  draw_links(fixed_, end_of_stage(0), seed, drawing);
+  return finish(0, image, std::move(drawing), reducing);
+}
+
+// Only the last stage normalises.
+SampledTransforms TransformChain::finish(size_t stage, cv::Size image, Drawing drawing, Reducing reducing) const {
+  return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures),
+                           stage == plugins_.size() ? scaling_ : std::nullopt, reducing);
 }
 
 SampledTransforms TransformChain::draw_fixed_part(cv::Size image) const {
@@ -256,14 +288,29 @@ TransformChain::Boxes TransformChain::move_by_fixed_part(cv::Size image, const B
 
 SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed, const Boxes& boxes) const {
   Drawing drawing = {image, boxes};
-  draw_links(fixed_, links_.size(), seed, drawing);
-  return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, Reducing::no);
+  draw_links(fixed_, end_of_stage(0), seed, drawing);
+  return finish(0, image, std::move(drawing), Reducing::no);
+}
+
+TransformChain::DrawnPlugin TransformChain::draw_plugin(size_t number, uint64_t seed) const {
+  const Link& link = links_[plugins_[number]];
+  tenon::Random random(seed, link.stream);
+  if (link.probability < 1 && !random.chance(link.probability)) return {nullptr, 0};
+  return {link.transform->plugin(), random()};
+}
+
+SampledTransforms TransformChain::sample_stage(size_t stage, cv::Size image, uint64_t seed, const Boxes& boxes) const {
+  Drawing drawing = {image, boxes};
+  draw_links(plugins_[stage - 1] + 1, end_of_stage(stage), seed, drawing);
+  return finish(stage, image, std::move(drawing), Reducing::no);
 }
 
 std::string TransformChain::list_moving(bool counts_scaling) const {
   std::string names = mosaic_ ? "mosaic" : "";
   for (const Link& link : links_) {
-    if (link.transform->needs_boxes() || moves_pixels(*link.transform, counts_scaling))
+    const PluginTransform* const plugin = link.transform->plugin();
+    if (link.transform->needs_boxes() || (plugin && plugin->moved_kinds() != 0) ||
+        moves_pixels(*link.transform, counts_scaling))
       names += (names.empty() ? "" : ", ") + link.name;
   }
   return names;

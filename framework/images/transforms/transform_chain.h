@@ -5,6 +5,9 @@
 // The random values of a sample are sampled before any pixels are decoded. This needs only the size of the image, which
 // the file's header gives. The result knows which part of the image it needs. Consecutive cropping, scaling, mirroring,
 // normalising and the copy into the batch are merged.
+//
+// The transforms of plugins divide the chain into stages. The first stage begins with the decoding of the image. Each
+// other one begins with the pixels of a plugin's transform, and is sampled when their size is known.
 #pragma once
 
 #include <array>
@@ -19,6 +22,7 @@
 #include "framework/images/decode/decode_image.h"
 #include "framework/images/transforms/apply_step.h"
 #include "framework/images/transforms/mosaic.h"
+#include "framework/images/transforms/plugin_transform.h"
 #include "framework/images/transforms/transform.h"
 #include "framework/images/transforms/write_pixels.h"
 
@@ -96,7 +100,8 @@ class TransformChain {
   // Boxes of an image: left, top, right and bottom of each. They matter only if needs_boxes().
   using Boxes = std::vector<float>;
 
-  // The result depends only on the image's size, its boxes and the seed. Each transform uses a separate random stream.
+  // Samples the first stage. The result depends only on the image's size, its boxes and the seed. Each transform uses a
+  // separate random stream.
   // The stream depends on the transform's name and on the number of earlier transforms with that name, so other
   // transforms in the chain do not affect it. Throws tenon::DataError if the image is too small for a crop.
   SampledTransforms draw(cv::Size image, uint64_t seed, const Boxes& boxes = {}) const;
@@ -111,6 +116,16 @@ class TransformChain {
   // `image` and `boxes`: after the fixed part.
   SampledTransforms sample_rest(cv::Size image, uint64_t seed, const Boxes& boxes) const;
   Boxes move_by_fixed_part(cv::Size image, const Boxes& boxes) const;
+
+  // The transforms of plugins, each before the stage with its number plus 1.
+  size_t plugin_count() const { return plugins_.size(); }
+  struct DrawnPlugin {
+    const PluginTransform* transform;  // null: not applied to this sample
+    uint64_t seed;
+  };
+  DrawnPlugin draw_plugin(size_t number, uint64_t seed) const;
+  // Samples a stage after the first. `image` and `boxes`: after the plugin's transform.
+  SampledTransforms sample_stage(size_t stage, cv::Size image, uint64_t seed, const Boxes& boxes) const;
 
   // Returns whether samples are normalised float [3, H, W]; otherwise they are uint8 [H, W, 3].
   bool normalizes() const { return scaling_.has_value(); }
@@ -142,9 +157,14 @@ class TransformChain {
   };
 
   void append(const std::string& entry);
+  void append_built_in(const TransformKind& kind, const WrittenTransform& written, const std::string& entry);
+  void append_plugin(const WrittenTransform& written);
+  Link make_link(const std::string& name, std::unique_ptr<Transform> transform, double probability) const;
   void begin_with_mosaic(const TransformKind& kind, const Arguments& arguments);
-  void append_to_text(const TransformKind& kind, const Arguments& arguments, const std::string& more);
+  void append_to_text(const std::string& name, const std::string& arguments, const std::string& more);
   void draw_links(size_t begin, size_t end, uint64_t seed, Drawing& drawing) const;
+  SampledTransforms finish(size_t stage, cv::Size image, Drawing drawing, Reducing reducing) const;
+  size_t end_of_stage(size_t stage) const { return stage < plugins_.size() ? plugins_[stage] : links_.size(); }
   static void move_boxes_of(Drawing& drawing);
   Reducing reducing_of(const Steps& fixed) const;
 
@@ -156,7 +176,8 @@ class TransformChain {
 
   std::optional<MosaicLink> mosaic_;
   std::vector<Link> links_;
-  size_t fixed_ = 0;  // number of leading links that sample nothing
+  std::vector<size_t> plugins_;  // the links of plugins
+  size_t fixed_ = 0;             // number of leading links that sample nothing
   std::string fixed_text_;
   std::string steps_text_ = R"([{"name": "decode", "color": "RGB", "dtype": "uint8"})";
   std::optional<Scaling8Bit> scaling_;

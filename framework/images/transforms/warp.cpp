@@ -45,8 +45,6 @@ struct PerspectiveRow {
 
 PerspectiveRow row_of(const Perspective& warp, cv::Size source, int y) { return {warp, source, y}; }
 RowPositions row_of(const Warp& warp, cv::Size source, int y) { return {warp, source, y}; }
-cv::Size target_size(const Warp& warp, cv::Size) { return warp.size; }
-cv::Size target_size(const Perspective&, cv::Size source) { return source; }
 
 // Both functions round to the nearest whole number, and ties to even, like std::nearbyint. Adding the large number
 // rounds the fraction away. Without SSE4.1 nearbyint is a function call, which takes most of the time.
@@ -64,7 +62,7 @@ const uint8_t* nearest_pixel(const cv::Mat& source, double x, double y) {
 
 template <size_t kBytes, class Kind>
 void warp_nearest(const cv::Mat& source, const Kind& warp, const uint8_t* fill, cv::Mat& target) {
-  target.create(target_size(warp, source.size()), source.type());
+  target.create(warp.size, source.type());
   for (int y = 0; y < target.rows; ++y) {
     const auto places = row_of(warp, source.size(), y);
     uint8_t* written = target.ptr<uint8_t>(y);
@@ -127,7 +125,7 @@ void mix_pixels(const cv::Mat& source, double x, double y, const Colour& fill, u
 
 template <class Kind>
 void warp_bilinear(const cv::Mat& source, const Kind& warp, const uint8_t* fill, cv::Mat& target) {
-  target.create(target_size(warp, source.size()), CV_8UC3);
+  target.create(warp.size, CV_8UC3);
   for (int y = 0; y < target.rows; ++y) {
     const auto places = row_of(warp, source.size(), y);
     uint8_t* written = target.ptr<uint8_t>(y);

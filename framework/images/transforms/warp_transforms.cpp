@@ -119,7 +119,7 @@ class RandomPerspective final : public Transform {
       if (!are_convex(corners)) continue;
       const auto coefficients = perspective_coefficients(size, corners);
       if (!is_in_front(coefficients, size)) continue;
-      steps.push_back(Perspective{coefficients, interpolation_, fill_});
+      steps.push_back(Perspective{coefficients, size, interpolation_, fill_});
       return;
     }
   }

@@ -14,6 +14,7 @@ std::vector<Check> model_checks();
 std::vector<Check> loss_checks();
 std::vector<Check> metric_checks();
 std::vector<Check> callback_checks();
+std::vector<Check> transform_checks();
 std::vector<Check> isolation_checks();
 std::vector<Check> state_checks();
 
@@ -23,5 +24,6 @@ void use_model(Session& session);
 void use_loss(Session& session);
 void use_metric(Session& session);
 void use_callback(Session& session);
+void use_transform(Session& session);
 
 }  // namespace tenon::validation

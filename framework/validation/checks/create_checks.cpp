@@ -129,12 +129,14 @@ struct ExtensionTable {
 
 const std::vector<ExtensionTable>& extension_tables() {
   constexpr auto kModel = ComponentKind::model, kLoss = ComponentKind::loss, kMetric = ComponentKind::metric,
-                 kDataset = ComponentKind::dataset, kCallback = ComponentKind::callback;
-  static const std::vector<ComponentKind> kAll{kModel, kLoss, kMetric, kDataset, kCallback};
+                 kDataset = ComponentKind::dataset, kCallback = ComponentKind::callback,
+                 kTransform = ComponentKind::transform;
+  static const std::vector<ComponentKind> kAll{kModel, kLoss, kMetric, kDataset, kCallback, kTransform};
+  static const std::vector<ComponentKind> kWithState{kModel, kLoss, kMetric, kDataset, kCallback};
   static const std::vector<ComponentKind> kWithPorts{kModel, kLoss, kMetric};
   static const std::vector<ExtensionTable> tables{
-      TENON_TABLE(TENON_SAVED_STATE, tenon_saved_state, load, kAll),
-      TENON_TABLE(TENON_PARAMETER_ROLES, tenon_parameter_roles, roles, kAll),
+      TENON_TABLE(TENON_SAVED_STATE, tenon_saved_state, load, kWithState),
+      TENON_TABLE(TENON_PARAMETER_ROLES, tenon_parameter_roles, roles, kWithState),
       TENON_TABLE(TENON_CAPTURE, tenon_capture, is_capturable, {kModel, kLoss}),
       TENON_TABLE(TENON_INDEX_INPUTS, tenon_index_inputs, inputs, kWithPorts),
       TENON_TABLE(TENON_DECODING, tenon_decoding, forward, {kModel}),

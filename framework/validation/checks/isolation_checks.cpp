@@ -18,6 +18,7 @@ void use_component(Session& session) {
       case config::ComponentKind::loss: return use_loss(session);
       case config::ComponentKind::metric: return use_metric(session);
       case config::ComponentKind::callback: return use_callback(session);
+      case config::ComponentKind::transform: return use_transform(session);
     }
   } catch (const support::Error&) {
   }

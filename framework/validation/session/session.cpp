@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "framework/components/calls/host_table.h"
+#include "framework/components/calls/plugin_transforms.h"
 #include "framework/components/kinds/dataset.h"
 #include "framework/components/loading/check_plugin.h"
 #include "framework/components/loading/plugin_files.h"
@@ -39,6 +40,8 @@ void Session::open(const std::string& component) {
   plugin_ = components::load_plugin(components::inspect_plugin_file(file_), components::host_table(),
                                     components::torch_build());
   clear_call_record();
+  for (const components::Component& one : plugin_.components)
+    if (one.schema.kind == config::ComponentKind::transform) components::offer_transform(one);
   if (component.empty()) return;
   const auto found = std::ranges::find(plugin_.components, component, name_of);
   if (found == plugin_.components.end())
