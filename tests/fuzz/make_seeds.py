@@ -241,7 +241,7 @@ def make_image(image_format, size, mode, **options):
 
 
 def make_images():
-    head = bytes([2, 1, 5, 4])  # the window
+    """Returns the seeds of image_window and those of images."""
     exif = Image.Exif()
     exif[274] = 6
     images = {"colour.jpg": make_image("JPEG", (17, 19), "RGB", quality=60),
@@ -262,7 +262,13 @@ def make_images():
               "jpeg.tiff": make_image("TIFF", (16, 16), "RGB", compression="jpeg"),
               "header.bmp": make_image("BMP", (5, 4), "RGB"),
               "header.ppm": make_image("PPM", (5, 4), "RGB")}
-    return {name: head + bytes([index % 2]) + data for index, (name, data) in enumerate(images.items())}
+    window = bytes([2, 1, 5, 4])
+    # The form, the number of transforms, four transforms, whether they normalise, scaled decoding, and the seed.
+    chains = [bytes([0, 4, 4 * index % 21, 9, 11, (5 * index + 2) % 21, index % 2, 1, index]) for index in range(9)]
+    of_table = [(name, data) for name, data in images.items() if name.endswith((".jpg", ".png"))]
+    return ({name: window + bytes([index % 2]) + data for index, (name, data) in enumerate(images.items())},
+            {name: (chains[index] if index < 9 else bytes([1 + index % 3]) + bytes(8)) + data
+             for index, (name, data) in enumerate(of_table)})
 
 
 def make_note_section(text):
@@ -303,7 +309,8 @@ def make_history():
 
 
 def main():
-    seeds = {"arrays": make_array_files(), "run_file": RUN_FILES, "parameter_schema": SCHEMAS, "escaped_text": TEXTS, "csv": CSVS, "npy": make_arrays(), "tar": make_tars(), "image_window": make_images(),
+    image_windows, images = make_images()
+    seeds = {"arrays": make_array_files(), "run_file": RUN_FILES, "parameter_schema": SCHEMAS, "escaped_text": TEXTS, "csv": CSVS, "npy": make_arrays(), "tar": make_tars(), "image_window": image_windows, "images": images,
              "elf_image": make_libraries(), "history": make_history(),
              "manifest": {"short": json.dumps(MANIFEST), "full": json.dumps(FULL_MANIFEST, indent=2),
                           "newer_version": json.dumps(MANIFEST).replace("format_version\": 1", "format_version\": 2"),

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include <opencv2/imgcodecs.hpp>
@@ -24,7 +25,7 @@ namespace {
 std::string write_run() {
   const fs::path folder = test_folder();
   fs::create_directory(folder / "photos");
-  for (int number = 0; number < 40; ++number) {
+  for (int number = 0; number < 48; ++number) {
     cv::Mat image(24 + number % 5, 32 + number % 3, CV_8UC3);
     cv::RNG(static_cast<uint64_t>(number + 1)).fill(image, cv::RNG::UNIFORM, 0, 256);
     REQUIRE(cv::imwrite((folder / "photos" / (std::to_string(number) + ".png")).string(), image));
@@ -39,8 +40,9 @@ batch_size = 8
 use = "boxed_photos"
 [data.train.params]
 path = "photos"
+samples = 48
 transforms = ["mosaic(24, p=0.5)", "random_zoom_out(side_range=(1, 2))", "random_iou_crop", "random_perspective(0.3)", "horizontal_flip()",
-              "coarse_dropout()", "resize((16, 16))", "gaussian_noise(sigma=0.05)", "normalize()"]
+              "shift(0.2, p=0.7)", "coarse_dropout()", "resize((16, 16))", "gaussian_noise(sigma=0.05)", "normalize()"]
 [[loss]]
 use = "cross_entropy"
 [train]
@@ -58,8 +60,9 @@ threads = 1
 
 std::vector<std::string> arguments_of(const std::string& config, const std::string& output,
                                       const std::vector<std::string>& settings) {
-  std::vector<std::string> arguments = {"--config", config, "--plugin-dir",
-                                        TENON_BINARY_DIR "/tests/fixtures/plugins/boxed_photos"};
+  std::vector<std::string> arguments = {"--config",     config,
+                                        "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/boxed_photos",
+                                        "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/shift"};
   arguments = joined(arguments, {"--set", "run.output_dir=\"" + (test_folder() / output).string() + "\""});
   for (const std::string& setting : settings) arguments = joined(arguments, {"--set", setting});
   return arguments;
@@ -80,7 +83,26 @@ std::vector<double> losses_of(const std::string& history) {
   return losses;
 }
 
+// Trains, and returns the lines of all samples of the run: epoch, index and hash.
+std::multiset<std::string> trace(const std::string& config, const std::string& name,
+                                 const std::vector<std::string>& settings, const std::vector<std::string>& more = {}) {
+  const fs::path file = test_folder() / (name + ".samples");
+  train(config, name, joined(settings, {"data.train.params.trace=\"" + file.string() + "\""}), more);
+  std::multiset<std::string> samples;
+  for (const std::string& line : end_to_end::parts_of(end_to_end::read_file(file), '\n')) samples.insert(line);
+  return samples;
+}
+
 }  // namespace
+
+TEST_CASE("the samples of a run have the same bytes for any number of workers and processes") {
+  const std::string config = write_run();
+  const std::multiset<std::string> expected = trace(config, "one", {"data.workers=0"});
+  REQUIRE(expected.size() == 96);
+  CHECK(trace(config, "eight_workers", {"data.workers=8"}) == expected);
+  CHECK(trace(config, "two", {"data.batch_size=4"}, {"--processes", "2"}) == expected);
+  CHECK(trace(config, "three", {"data.batch_size=4", "data.workers=3"}, {"--processes", "3"}) == expected);
+}
 
 TEST_CASE("images and boxes are the same for any number of workers and processes, and after a resume") {
   const std::string config = write_run();
