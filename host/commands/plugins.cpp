@@ -21,7 +21,7 @@ void print_as_text(const PluginsFound& found, const std::vector<fs::path>& direc
     reporting::write_output("{} {}  {}  {}\n", plugin.id, plugin.version,
                             plugin.torch_build.empty() ? "portable" : "native", plugin.file.string());
     for (const config::ComponentSchema& component : plugin.components)
-      reporting::write_output("  {:<8} {:<16} {}\n", config::to_string(component.kind), component.id, component.doc);
+      reporting::write_output("  {:<9} {:<16} {}\n", config::to_string(component.kind), component.id, component.doc);
   }
   for (const fs::path& file : found.without_note)
     reporting::write_output("no note: {}: run `host note {}` or `host plugins --load`; both run its code\n",

@@ -16,7 +16,7 @@ const std::string kFixtures = TENON_BINARY_DIR "/tests/fixtures/plugins/";
 
 TEST_CASE("host plugins lists the plugins found with their components") {
   const Outcome text = require_success(run_host({"plugins"}));
-  for (const char* part : {"small_cnn 0.1.0  native  ", "\n  dataset  digits ", " plugins, 0 refused (searched "})
+  for (const char* part : {"small_cnn 0.1.0  native  ", "\n  dataset   digits ", " plugins, 0 refused (searched "})
     CHECK_MESSAGE(text.output.find(part) != std::string::npos, part);
 
   const auto all = nlohmann::json::parse(run_host({"plugins", "--json"}).output);
@@ -56,7 +56,7 @@ TEST_CASE("host plugins and host describe read notes and run plugin code only on
     return outcome;
   };
   const Outcome listed = run_monitored({"plugins"});
-  CHECK(listed.output.find("\n  dataset  leaves_traces    records when its code runs\n") != std::string::npos);
+  CHECK(listed.output.find("\n  dataset   leaves_traces    records when its code runs\n") != std::string::npos);
   CHECK(!std::filesystem::exists(traces));
   const Outcome described = run_monitored({"describe", "leaves_traces"});
   CHECK(described.output.find("  samples = 10  an integer, in [1, inf)\n      number of samples\n") !=

@@ -156,7 +156,9 @@ void TransformChain::append(const std::string& entry) {
   if (kind) return append_built_in(*kind, written, entry);
   if (is_of_plugin) return append_plugin(written);
   names.insert(names.end(), of_plugins.begin(), of_plugins.end());
-  throw TextError("there is no transform \"" + written.name + "\"" + formats::suggest_name(written.name, names));
+  const bool is_near = formats::nearest_name(written.name, names).has_value();
+  throw TextError("there is no transform \"" + written.name + "\"" + formats::suggest_name(written.name, names) +
+                  (is_near ? "" : "; a transform of a plugin needs the folder of the plugin, with --plugin-dir"));
 }
 
 TransformChain::Link TransformChain::make_link(const std::string& name, std::unique_ptr<Transform> transform,
