@@ -17,7 +17,7 @@ GROUPS = {
     "Plugins and the host": ["plugin", "abi", "host", "parameters", "parameter_roles", "describe", "native_torch", "draft/validation"],
     "Tensors and models": [
         "tensor", "port", "usual_sources", "model", "decoding", "frozen_parameters", "tied_weights", "index_inputs",
-        "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files", "draft/results"],
+        "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files", "draft/memory_format", "draft/results"],
     "Operators in C": ["ops", "ops/call", "called_operators", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
     "Losses and metrics": ["loss", "draft/loss_sums", "metric", "run_metrics"],
     "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/field_details", "draft/fitted_data", "draft/images", "draft/transforms"],

@@ -18,17 +18,23 @@ letter in place of a size, such as tokens=2,T:int64, is another dynamic size, th
 The archive holds two graphs, of model.train() and model.eval(), over one set of weights. Archives of PyTorch 2.11, 2.13
 and 2.15 have been trained. The host needs no Python.
 
+Before it is written, outputs, gradients and changed buffers of both graphs are compared with those of the model on a
+batch: torch.export leaves out the backward of an autograd.Function and hooks on gradients, and records one branch of
+Python's random numbers. --no-gradcheck writes the archive without this comparison.
+
 --onnx converts the archive's graph of eval(), with its weights or those that the host trained.
 
 Exit codes: 0 the archive is written, 1 the model cannot be exported, 2 wrong arguments, or a package is not installed.
 """
 import argparse
 import ast
+import copy
 import importlib
 import importlib.util
 import io
 import json
 import pathlib
+import random
 import sys
 import warnings
 import zipfile
@@ -123,6 +129,149 @@ def export_graph(torch, model, examples, training, sizes=None):
     return torch.export.export(model, (), kwargs=examples, dynamic_shapes=sizes)
 
 
+class Differs(Exception):
+    pass
+
+
+class GradientChanges:
+    """Records what torch.export does not, while the model runs: custom backwards and hooks on gradients."""
+
+    def __init__(self, torch, model):
+        self.torch, self.model, self.found, self.seen, self.running = torch, model, [], set(), []
+        self.names = {module: name for name, module in model.named_modules()}
+
+    def add(self, line):
+        if line not in self.found:
+            self.found.append(line)
+
+    def inspect(self, values):
+        """Adds the custom backwards that the running module has added to the graph of gradients."""
+        module = self.running[-1] if self.running else None
+        nodes = [value.grad_fn for value in self.torch.utils._pytree.tree_leaves(values)
+                 if isinstance(value, self.torch.Tensor)]
+        while nodes:
+            node = nodes.pop()
+            if node is None or node in self.seen:
+                continue
+            self.seen.add(node)
+            nodes.extend(following for following, _ in node.next_functions)
+            function = getattr(type(node), "_forward_cls", None)
+            if function and not function.__module__.startswith("torch."):
+                self.add(f"the backward of the autograd.Function {function.__name__} in {self.names.get(module) or 'the model'}")
+
+    def enter(self, module, inputs):
+        self.inspect(inputs)
+        self.running.append(module)
+
+    def leave(self, module, inputs, outputs):
+        self.inspect(outputs)
+        self.running.pop()
+
+    def __enter__(self):
+        register = self.register = self.torch.Tensor.register_hook
+
+        def register_hook(tensor, hook):
+            self.add("a hook on the gradient of a tensor")
+            return register(tensor, hook)
+
+        self.torch.Tensor.register_hook = register_hook
+        modules = self.torch.nn.modules.module
+        self.handles = [modules.register_module_forward_pre_hook(self.enter), modules.register_module_forward_hook(self.leave)]
+        for name, module in self.model.named_modules():
+            if module._backward_hooks or module._backward_pre_hooks:
+                self.add(f"a backward hook of the module {name or 'itself'}")
+        for name, parameter in self.model.named_parameters():
+            if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
+                self.add(f"a hook on the gradient of the parameter {name}")
+        return self
+
+    def __exit__(self, *_):
+        self.torch.Tensor.register_hook = self.register
+        for handle in self.handles:
+            handle.remove()
+
+
+def seed_all(torch, seed):
+    torch.manual_seed(seed)
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+
+
+def run_once(torch, module, examples, seed):
+    """Returns the floating-point outputs, the gradient of each parameter, and the buffers after a forward and backward."""
+    for parameter in module.parameters():
+        parameter.grad = None
+    seed_all(torch, seed)
+    outputs = [output for output in torch.utils._pytree.tree_leaves(module(**examples))
+               if isinstance(output, torch.Tensor) and output.is_floating_point()]
+    generator = torch.Generator().manual_seed(seed)
+    loss = sum((output.float() * torch.randn(output.shape, generator=generator)).sum()
+               for output in outputs if output.requires_grad)
+    if isinstance(loss, torch.Tensor):
+        loss.backward()
+    gradients = {name: torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.clone()
+                 for name, parameter in module.named_parameters() if parameter.requires_grad}
+    buffers = {name: buffer.clone() for name, buffer in module.named_buffers() if buffer.is_floating_point()}
+    return [output.detach().clone() for output in outputs], gradients, buffers
+
+
+def relative_error(torch, found, expected, least):
+    """The norm of the difference by that of the larger one, or by `least` if that is larger."""
+    difference, scale = (found.float() - expected.float()).norm(), max(found.float().norm(), expected.float().norm())
+    return float(difference / max(scale, least)) if difference > 0 or not torch.isfinite(difference) else 0.0
+
+
+def find_difference(torch, expected, found, tolerance):
+    """Returns what differs between two results of run_once, or ""."""
+    for number, (first, second) in enumerate(zip(expected[0], found[0], strict=True)):
+        error = relative_error(torch, second, first, 1e-30)
+        if not error <= tolerance:
+            return f"output {number} differs by {error:.2g} of its norm"
+    whole = sum(float(gradient.float().norm()) ** 2 for gradient in expected[1].values()) ** 0.5
+    # A parameter without influence, such as a bias before batch normalization, has a gradient of rounding errors.
+    wrong = {name: error for name in expected[1]
+             if not (error := relative_error(torch, found[1].get(name, 0 * expected[1][name]), expected[1][name],
+                                             1e-2 * whole + 1e-30)) <= tolerance}
+    if wrong:
+        last = list(wrong)[-1]
+        return (f"{len(wrong)} of {len(expected[1])} gradients differ, the last of them, {last}, by {wrong[last]:.2g} of its "
+                "norm; look at what forward does with its results")
+    for name in expected[2]:
+        if name in found[2] and not (error := relative_error(torch, found[2][name], expected[2][name], 1e-30)) <= tolerance:
+            return f"the buffer {name} differs by {error:.2g} of its norm after a step"
+    return ""
+
+
+def explain(changes):
+    if not changes:
+        return ("forward depends on what torch.export records once, such as Python's random numbers or attributes that "
+                "change: use tensors for it, such as torch.rand and torch.where")
+    return (f"torch.export leaves out {'; '.join(changes)}. Write it with operations that have the wanted gradient: "
+            "g + (v - g).detach() has the value v and the gradient of g. A straight-through round(x) is "
+            "x + (torch.round(x) - x).detach(), a gradient reversal -x + (2 * x).detach()")
+
+
+def compare_gradients(torch, model, graphs, examples):
+    """Raises Differs if a graph computes something else than the model. Leaves the model as it is."""
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    low = any(parameter.dtype in (torch.float16, torch.bfloat16) for parameter in model.parameters())
+    tolerance = 0.05 if low else 1e-3  # the graph has the same operations, and a lost gradient is an error of about 1
+    for name, graph in graphs.items():
+        for seed in range(4 if name == "train" else 1):
+            model.train(name == "train")
+            exported = copy.deepcopy(graph.module())  # parameters without hooks
+            with GradientChanges(torch, model) as changes:
+                expected = run_once(torch, model, examples, seed)
+            model.load_state_dict(before)
+            difference = find_difference(torch, expected, run_once(torch, exported, examples, seed), tolerance)
+            if difference:
+                raise Differs(f"the graph of {name}() computes something else than the model: {difference}. "
+                              f"{explain(changes.found)}; --no-gradcheck exports it as it is")
+    for parameter in model.parameters():
+        parameter.grad = None
+
+
 def write_onnx(torch, archive, weights, path):
     program = importlib.import_module("torch.export.pt2_archive._package").load_pt2(archive).exported_programs["eval"]
     if weights:
@@ -167,6 +316,7 @@ def main():
     parser.add_argument("--input", action="append", metavar="NAME=SIZE,...[:DTYPE]")
     parser.add_argument("--output", action="append", default=[], metavar="NAME", help="name of the next output")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--no-gradcheck", action="store_true", help="do not compare the graphs with the model")
     parser.add_argument("--onnx", type=pathlib.Path, metavar="OUT.onnx", help="convert FILE.pt2")
     parser.add_argument("--weights", metavar="FILE.safetensors", help="for --onnx: weights of `host export`")
     parser.add_argument("file", type=pathlib.Path, metavar="FILE.pt2")
@@ -184,6 +334,8 @@ def main():
         examples, sizes = {name: example for name, example, _ in described}, {name: size for name, _, size in described}
         model = make_model(options.model, dict(parse_argument(text) for text in options.arg))
         graphs = {name: export_graph(torch, model, examples, name == "train", sizes) for name in ("train", "eval")}
+        if not options.no_gradcheck:
+            compare_gradients(torch, model, graphs, examples)
         write_archive(graphs, options.file)
     except UsageError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)

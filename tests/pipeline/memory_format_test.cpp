@@ -26,11 +26,12 @@ bool is_channels_last(const Training& training) {
   return all;
 }
 
-MemoryFormat choose(MemoryFormat requested, const at::Tensor& weight, c10::DeviceType device, Precision precision) {
+MemoryFormat choose(MemoryFormat requested, const at::Tensor& weight, c10::DeviceType device, Precision precision,
+                    bool needs_contiguous = false) {
   tenon::config::TrainSection plan{};
   plan.memory_format = requested;
   plan.precision = precision;
-  return choose_memory_format(plan, {{"weight", weight, true}}, c10::Device(device, 0));
+  return choose_memory_format(plan, {{"weight", weight, true}}, needs_contiguous, c10::Device(device, 0));
 }
 
 }  // namespace
@@ -45,6 +46,9 @@ TEST_CASE("models with 2-d convolutions use channels_last on the CPU, and on CUD
   for (const Precision precision : {Precision::fp32, Precision::tf32})
     CHECK(choose(automatic, convolution, c10::kCUDA, precision) == MemoryFormat::contiguous);
   CHECK(choose(automatic, matrix, c10::kCPU, Precision::bf16) == MemoryFormat::contiguous);
+  CHECK(choose(automatic, convolution, c10::kCPU, Precision::fp32, true) == MemoryFormat::contiguous);
+  CHECK(choose(MemoryFormat::channels_last, convolution, c10::kCPU, Precision::fp32, true) ==
+        MemoryFormat::channels_last);
   CHECK(choose(MemoryFormat::contiguous, convolution, c10::kCPU, Precision::fp32) == MemoryFormat::contiguous);
   CHECK(choose(MemoryFormat::channels_last, matrix, c10::kCUDA, Precision::fp32) == MemoryFormat::channels_last);
 }

@@ -1,6 +1,7 @@
 #include "framework/components/kinds/model.h"
 
 #include <ATen/record_function.h>
+#include <tenon/draft/memory_format.h>
 #include <tenon/frozen_parameters.h>
 #include <tenon/tied_weights.h>
 #include <torch/types.h>
@@ -194,7 +195,11 @@ struct Model::Builder {
 };
 
 Model::Model(const Component& component, const config::ComponentPlan& plan)
-    : instance_(component, plan), ports_(instance_.read_ports()), is_capturable_(instance_.read_is_capturable()) {
+    : instance_(component, plan),
+      ports_(instance_.read_ports()),
+      is_capturable_(instance_.read_is_capturable()),
+      needs_contiguous_(instance_.read_flag(TENON_MEMORY_FORMAT, &tenon_memory_format::needs_contiguous,
+                                            "memory_format.needs_contiguous")) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
     throw_plugin_error(component, "ports", "returns {} inputs and {} outputs; expected at least one of each",
                        ports_.inputs.size(), ports_.outputs.size());

@@ -89,6 +89,8 @@ class Model {
 
   // Whether a CUDA graph can replay forward and backward in training; false if the model does not declare it.
   bool is_capturable() const { return is_capturable_; }
+  // Whether train.memory_format = "auto" keeps its tensors contiguous, see tenon/draft/memory_format.h.
+  bool needs_contiguous() const { return needs_contiguous_; }
 
   // The extension TENON_DECODING; nothing if the model does not have it.
   const std::optional<Decoding>& decoding() const { return decoding_; }
@@ -129,6 +131,7 @@ class Model {
   Instance<tenon_model> instance_;
   PortList ports_;
   bool is_capturable_;
+  bool needs_contiguous_;
   std::optional<Decoding> decoding_;
   decltype(tenon_decoding::forward) decode_ = nullptr;
   std::vector<ModelResult> results_;

@@ -117,7 +117,8 @@ void convert(const std::vector<components::NamedTensor>& tensors, config::Precis
 components::Model build_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
                               const c10::Device& device, int64_t rank, distributed::ProcessGroup* divided_over) {
   components::Model model = build_initial_model(plan, catalogue, divided_over);
-  convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
+  convert(model.tensors(), plan.train.precision,
+          choose_memory_format(plan.train, model.tensors(), model.needs_contiguous(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.
   torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
@@ -219,7 +220,8 @@ Evaluation build_components(const config::RunPlan& given, const components::Cata
   evaluation.first_dataset = std::move(opened);
   evaluation.device = device;
   evaluation.precision = plan.train.precision;
-  evaluation.memory_format = choose_memory_format(plan.train, evaluation.model.tensors(), device);
+  evaluation.memory_format =
+      choose_memory_format(plan.train, evaluation.model.tensors(), evaluation.model.needs_contiguous(), device);
   evaluation.group = &group;
   evaluation.numbering = {plan.data.class_names, plan.data.class_names_source};
   for (const config::LossPlan& loss : plan.losses)

@@ -13,10 +13,10 @@ bool has_convolutions(const std::vector<components::NamedTensor>& tensors) {
 }
 
 MemoryFormat choose_memory_format(const config::TrainSection& plan, const std::vector<components::NamedTensor>& tensors,
-                                  const c10::Device& device) {
+                                  bool needs_contiguous, const c10::Device& device) {
   if (plan.memory_format != MemoryFormat::automatic) return plan.memory_format;
   const bool is_wide = plan.precision == Precision::fp32 || plan.precision == Precision::tf32;
-  if (!has_convolutions(tensors) || (!device.is_cpu() && is_wide)) return MemoryFormat::contiguous;
+  if (needs_contiguous || !has_convolutions(tensors) || (!device.is_cpu() && is_wide)) return MemoryFormat::contiguous;
   return MemoryFormat::channels_last;
 }
 

@@ -44,7 +44,7 @@ std::vector<std::string> advise_device(const Training& training, const support::
     advice.push_back(std::string("fp32 does not use the tensor cores: try train.precision = ") +
                      (has_bf16 ? "\"bf16\", or \"tf32\", which rounds less" : "\"fp16\""));
   const bool is_half = precision != Precision::fp32 && precision != Precision::tf32;
-  if (is_half && training.memory_format == config::MemoryFormat::contiguous &&
+  if (is_half && training.memory_format == config::MemoryFormat::contiguous && !training.model.needs_contiguous() &&
       has_convolutions(training.model.tensors()))
     advice.push_back("convolutions in 16 bits are faster with train.memory_format = \"channels_last\"");
   if (is_half)

@@ -5,6 +5,7 @@
 #include <tenon/capture.h>
 #include <tenon/class_names.h>
 #include <tenon/decoding.h>
+#include <tenon/draft/memory_format.h>
 #include <tenon/draft/validation.h>
 #include <tenon/frozen_parameters.h>
 #include <tenon/index_inputs.h>
@@ -138,6 +139,7 @@ const std::vector<ExtensionTable>& extension_tables() {
       TENON_TABLE(TENON_SAVED_STATE, tenon_saved_state, load, kWithState),
       TENON_TABLE(TENON_PARAMETER_ROLES, tenon_parameter_roles, roles, kWithState),
       TENON_TABLE(TENON_CAPTURE, tenon_capture, is_capturable, {kModel, kLoss}),
+      TENON_TABLE(TENON_MEMORY_FORMAT, tenon_memory_format, needs_contiguous, {kModel}),
       TENON_TABLE(TENON_INDEX_INPUTS, tenon_index_inputs, inputs, kWithPorts),
       TENON_TABLE(TENON_DECODING, tenon_decoding, forward, {kModel}),
       TENON_TABLE(TENON_FROZEN_PARAMETERS, tenon_frozen_parameters, names, {kModel}),

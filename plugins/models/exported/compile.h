@@ -80,6 +80,12 @@ std::vector<tenon::Port> read_ports(const Json& model, const std::vector<std::st
 // Throws std::invalid_argument unless the graphs have the same inputs, and as many outputs.
 void check_same_ports(const std::vector<tenon::Port>& training, const std::vector<tenon::Port>& evaluation);
 
+// Whether the program depends on the strides of images and weights, or has no 2-d convolution: see
+// tenon/draft/memory_format.h. The lists say which weights and inputs have four dimensions. What does not follow from
+// the operators, such as that a view is possible for the sizes of a graph, counts as dependent.
+bool needs_contiguous(const Program& program, const std::vector<bool>& weights_are_images,
+                      const std::vector<bool>& inputs_are_images);
+
 // Returns the segments of a training program, in order: the parts between which activation checkpointing keeps tensors.
 // A segment is one call of a module that the model repeats, such
 // as `layers.3`: other modules have the same type and a name that differs in its number. Where such modules contain

@@ -1,4 +1,5 @@
 // A model that torch.export has described: its graph runs through LibTorch's dispatcher, without Python.
+#include <tenon/draft/memory_format.h>
 #include <tenon/checkpointing.hpp>
 #include <tenon/tied_weights.hpp>
 #include <tenon/torch.hpp>
@@ -144,6 +145,16 @@ class ExportedModel {
       return instruction.op && (instruction.op->hasTag(at::Tag::data_dependent_output) ||
                                 instruction.op->hasTag(at::Tag::dynamic_output_shape));
     });
+  }
+
+  bool needs_contiguous() const {
+    constexpr int64_t kDimensions = 4;  // of images, and of the weights of 2-d convolutions
+    std::vector<bool> weights, inputs;
+    for (const Weight& weight : weights_) weights.push_back(weight.stored.tensor.dim() == kDimensions);
+    for (const Port& port : ports_)
+      if (port.direction == TENON_INPUT) inputs.push_back(std::ranges::count(port.shape, ',') == kDimensions - 1);
+    return std::ranges::any_of(
+        programs_, [&](const Program& program) { return exported::needs_contiguous(program, weights, inputs); });
   }
 
  private:
@@ -304,12 +315,24 @@ struct ExportedInstance : tenon::detail::TorchInstance {
   }();
 };
 
+struct MemoryFormatExtension {
+  static constexpr bool is_provided = true;
+  static constexpr std::string_view id = TENON_MEMORY_FORMAT;
+
+  static tenon_status needs_contiguous(void* self, uint32_t* result) {
+    *result = static_cast<ExportedInstance*>(self)->component.needs_contiguous() ? 1 : 0;
+    return TENON_OK;
+  }
+
+  static constexpr tenon_memory_format table = {sizeof(tenon_memory_format), &needs_contiguous};
+};
+
 tenon::Component exported_model() {
   using namespace tenon::detail;
   return describe_component<ExportedModel>(
       TENON_MODEL, "exported", "a PyTorch model from a .pt2 archive of torch.export", &ExportedInstance::table,
       Extensions<CaptureExtension<ExportedModel, ExportedInstance>, FrozenParametersExtension<ExportedInstance>,
-                 TiedWeightsExtension<ExportedModel, ExportedInstance>>::function());
+                 MemoryFormatExtension, TiedWeightsExtension<ExportedModel, ExportedInstance>>::function());
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Run {
     try {
       call(instruction);
     } catch (const c10::Error& error) {
-      throw tenon::Error(instruction.describe() + ": " + error.what_without_backtrace());
+      throw tenon::Error(instruction.describe() + ": " + error.what_without_backtrace() + advise(instruction));
     } catch (const std::exception& error) {
       throw tenon::Error(instruction.describe() + ": " + error.what());
     }
@@ -72,6 +72,15 @@ class Run {
   }
 
  private:
+  // A view fails if the strides are others than in Python.
+  static const char* advise(const Instruction& instruction) {
+    const bool is_view = instruction.op && (instruction.op->operator_name().name == "aten::view" ||
+                                            instruction.op->operator_name().name == "aten::_unsafe_view");
+    return is_view ? "; with train.memory_format = \"channels_last\", images and weights have other strides: use "
+                     "\"contiguous\" or \"auto\", or reshape in place of view"
+                   : "";
+  }
+
   void call(const Instruction& instruction) {
     std::vector<c10::IValue> stack;
     stack.reserve(instruction.operands.size());
