@@ -36,6 +36,7 @@ import json
 import pathlib
 import random
 import sys
+import traceback
 import warnings
 import zipfile
 
@@ -87,7 +88,10 @@ def make_model(source, arguments):
         raise UsageError(f"--model: found {source}; expected net.py:FUNCTION, torchvision:NAME, timm:NAME or "
                          "transformers:CONFIG")
     if kind == "torchvision":
-        return getattr(import_package("torchvision").models, name)(**arguments)
+        try:
+            return import_package("torchvision").models.get_model(name, **arguments)
+        except ValueError:
+            raise UsageError(f"--model: torchvision has no model {name}") from None
     if kind == "timm":
         return import_package("timm").create_model(name, **arguments)
     if kind == "transformers":
@@ -131,6 +135,16 @@ def export_graph(torch, model, examples, training, sizes=None):
 
 class Differs(Exception):
     pass
+
+
+def place_of(torch, error):
+    """The innermost line of the model's code that an error comes from: ` (net.py, line 3, in forward: x.item())`, or ""."""
+    inside = str(pathlib.Path(torch.__file__).parent) + "/"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not frame.filename.startswith((inside, "<")) and frame.filename != __file__]
+    if not frames:
+        return ""
+    return f" ({frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}: {frames[-1].line})"
 
 
 class GradientChanges:
@@ -272,6 +286,20 @@ def compare_gradients(torch, model, graphs, examples):
         parameter.grad = None
 
 
+def check_operators(torch, graphs):
+    """Raises Differs if a graph calls operators that are not part of PyTorch, which the host does not have."""
+    for name, graph in graphs.items():
+        for node in graph.graph.nodes:
+            if not isinstance(node.target, torch._ops.OpOverload) or node.target.namespace == "aten":
+                continue
+            lines = [line.strip() for line in node.meta.get("stack_trace", "").splitlines() if line.strip()]
+            place = f", {lines[-2]}: {lines[-1]}" if len(lines) > 1 else ""
+            advice = ("pass --arg experts_implementation=batched_mm" if node.target.namespace == "transformers" else
+                      "replace it by PyTorch's operators, or keep it out of forward")
+            raise Differs(f"the graph of {name}() calls the operator {node.target}{place}. The host has the operators of "
+                          f"PyTorch alone; {advice}")
+
+
 def write_onnx(torch, archive, weights, path):
     program = importlib.import_module("torch.export.pt2_archive._package").load_pt2(archive).exported_programs["eval"]
     if weights:
@@ -334,14 +362,19 @@ def main():
         examples, sizes = {name: example for name, example, _ in described}, {name: size for name, _, size in described}
         model = make_model(options.model, dict(parse_argument(text) for text in options.arg))
         graphs = {name: export_graph(torch, model, examples, name == "train", sizes) for name in ("train", "eval")}
+        check_operators(torch, graphs)
         if not options.no_gradcheck:
             compare_gradients(torch, model, graphs, examples)
         write_archive(graphs, options.file)
     except UsageError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
+    except Differs as error:
+        print(f"{parser.prog}: {options.model} cannot be exported: {error}", file=sys.stderr)
+        return 1
     except Exception as error:
-        print(f"{parser.prog}: {options.model or options.file} cannot be exported: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {options.model or options.file} cannot be exported{place_of(torch, error)}: {error}",
+              file=sys.stderr)
         return 1
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"# {options.file}: {count} parameters, inputs {', '.join(examples)}. Add to the run file:")

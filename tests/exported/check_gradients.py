@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that tenon-export finds ten planted losses of gradient, and no other: check_gradients.py HOST
+"""Checks that tenon-export finds ten planted losses of gradient, and no other, and says what cannot be exported:
+check_gradients.py HOST
 
 Each planted model trains as its author wrote it in PyTorch, and another way as an exported graph. Each sound model is
 the same in both. Needs torch and numpy. The host is not used.
@@ -83,6 +84,20 @@ class Network(nn.Module):
         return self.second(torch.tanh(self.changed(self.first(x))))
 
 
+@torch.library.custom_op("tenon_test::double", mutates_args=())
+def double(x: torch.Tensor) -> torch.Tensor:
+    return 2 * x
+
+
+@double.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def depend_on_value(x):
+    return 2 * x if x.sum().item() > 0 else x
+
+
 def hooked(hook):
     network = Network(lambda x: x * 1.0)
     hook(network)
@@ -122,6 +137,11 @@ PLANTED = {
     "python_random": (lambda: Network(lambda x: x * 2 if random.random() < 0.5 else x), "use tensors for it"),
     "numpy_random": (lambda: Network(lambda x: x * float(numpy.random.rand())), "use tensors for it"),
 }
+# Models that cannot be exported, and a part of the message.
+REFUSED = {
+    "custom_operator": (lambda: Network(double), "calls the operator tenon_test.double.default, File"),
+    "value": (lambda: Network(depend_on_value), "in depend_on_value: return 2 * x if x.sum().item() > 0 else x"),
+}
 SOUND = {
     "plain": lambda: Network(torch.relu),
     "straight_through_detached": lambda: Network(lambda x: x + (torch.round(x) - x).detach()),
@@ -139,7 +159,7 @@ SOUND = {
 
 def export(folder, name, *more):
     torch.manual_seed(3)
-    made = PLANTED[name][0]() if name in PLANTED else SOUND[name]()
+    made = (PLANTED | REFUSED)[name][0]() if name not in SOUND else SOUND[name]()
     export_model.make_model = lambda *_: made
     given = "input" if isinstance(made, nn.Sequential) else "x"
     dtype = ":bfloat16" if name == "bfloat16" else ""
@@ -155,7 +175,7 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for planted, (_, expected) in PLANTED.items():
+        for planted, (_, expected) in (PLANTED | REFUSED).items():
             code, errors, is_written = export(folder, planted)
             if code != 1 or expected not in errors or is_written:
                 failures += 1

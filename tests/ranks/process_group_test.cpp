@@ -1,5 +1,7 @@
 #include "framework/distributed/collectives/process_group.h"
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -283,18 +285,57 @@ TEST_CASE("the reply of a rank that runs is waited for") {
   CHECK(texts[1].find("rank 0 is in the test") != std::string::npos);
 }
 
+namespace {
+
+// The store of a launcher, in a process of its own: its threads would be in the processes of the ranks, which are
+// forked.
+class LauncherStore {
+ public:
+  LauncherStore() {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    process_ = fork();
+    if (process_ == 0) serve(ends[1]);
+    close(ends[1]);
+    REQUIRE(read(ends[0], &port_, sizeof port_) == sizeof port_);
+    close(ends[0]);
+  }
+  ~LauncherStore() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+  }
+  LauncherStore(const LauncherStore&) = delete;
+  LauncherStore& operator=(const LauncherStore&) = delete;
+
+  uint16_t port() const { return port_; }
+
+ private:
+  [[noreturn]] static void serve(int pipe_end) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    c10d::TCPStoreOptions options;
+    options.port = 0;
+    options.isServer = true;
+    options.waitWorkers = false;
+    const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+    const uint16_t port = store->getPort();
+    if (write(pipe_end, &port, sizeof port) != sizeof port) _exit(1);
+    for (;;) pause();
+  }
+
+  pid_t process_ = -1;
+  uint16_t port_ = 0;
+};
+
+}  // namespace
+
 // torchrun starts all ranks again in another number when machines join or leave, without counting it as a restart.
 TEST_CASE("ranks that a launcher with a store starts again do not find the keys of earlier ones") {
-  c10d::TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  options.waitWorkers = false;
-  const auto agent = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  const LauncherStore store;
   for (const int64_t size : {2, 3, 2, 4, 2}) {
     CAPTURE(size);
     const auto texts = run_ranks(size, [&](World world) {
       world.store_is_launchers = true;
-      world.master_port = agent->getPort();
+      world.master_port = store.port();
       world.listen_fd = -1;
       // The first one, so that others find the list of the earlier ranks.
       if (world.rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
