@@ -287,8 +287,7 @@ TEST_CASE("the reply of a rank that runs is waited for") {
 
 namespace {
 
-// The store of a launcher, in a process of its own: its threads would be in the processes of the ranks, which are
-// forked.
+// The store of a launcher, in a separate process: the ranks are forked, and must not have its threads.
 class LauncherStore {
  public:
   LauncherStore() {
