@@ -1,8 +1,8 @@
 #include "host/describe/component_example.h"
 
-#include <algorithm>
 #include <optional>
 
+#include "framework/components/calls/plugin_transforms.h"
 #include "framework/config/values/check_value.h"
 #include "framework/support/text/format.h"
 
@@ -45,14 +45,6 @@ std::string value_of(const config::ParamSchema& param, const config::Node::Table
   return param.choices.empty() ? placeholder_of(param) : config::to_toml(config::Value(param.choices.front()));
 }
 
-// The arguments of a transform have lists in parentheses and texts in single quotes.
-std::string to_argument_syntax(std::string params) {
-  std::ranges::replace(params, '[', '(');
-  std::ranges::replace(params, ']', ')');
-  std::ranges::replace(params, '"', '\'');
-  return params;
-}
-
 }  // namespace
 
 std::string make_example(const config::ComponentSchema& schema, const config::Node::Table& given) {
@@ -64,7 +56,7 @@ std::string make_example(const config::ComponentSchema& schema, const config::No
       params += (params.empty() ? "" : ", ") + param.name + assigned + value_of(param, given);
   if (is_transform)
     return fmt::format("{}\ntransforms = [\"{}({})\", \"normalize()\"]\n", section_of(schema.kind), schema.id,
-                       to_argument_syntax(params));
+                       components::to_argument_syntax(params));
   return std::string(section_of(schema.kind)) + "\nuse = \"" + schema.id + "\"\n" +
          (params.empty() ? "" : "params = { " + params + " }\n");
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -237,6 +238,13 @@ void Transform::find_output_size(int64_t& height, int64_t& width) const {
 
 void Transform::apply(tenon_moving_image& image, uint64_t seed) const {
   call_plugin(component_, "apply", [&] { return table_.apply(self_, &image, seed); });
+}
+
+std::string to_argument_syntax(std::string toml) {
+  std::ranges::replace(toml, '[', '(');
+  std::ranges::replace(toml, ']', ')');
+  std::ranges::replace(toml, '"', '\'');
+  return toml;
 }
 
 void offer_transform(const Component& component) {

@@ -2,7 +2,6 @@
 // framework/images/transforms/host_interface.h.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +48,10 @@ class Transform {
   std::string arguments_json_;
   void* self_ = nullptr;
 };
+
+// Returns values in TOML as the arguments of a transform are written: `(1, 2)` for `[1, 2]`, and texts in single
+// quotes.
+std::string to_argument_syntax(std::string toml);
 
 // Makes a transform available to the image library from now on. The component is copied; a later one with the same id
 // takes its place.

@@ -19,7 +19,7 @@ namespace {
 
 using tenon::detail::guard;
 
-constexpr int64_t kMostPixels = 178956970;  // as in a chain of transforms
+constexpr int64_t kMostPixels = Limits().max_pixels;  // as in a chain of transforms
 
 const char* name_of(uint32_t kind) {
   switch (kind) {

@@ -1,5 +1,7 @@
 // The entry points of libtenon_images.so, which the host opens at the first request of tenon/draft/images.h. It needs
 // no LibTorch.
+#include <type_traits>
+
 #include "framework/images/library/images_table.h"
 
 #define TENON_ENTRY extern "C" __attribute__((visibility("default")))
@@ -14,5 +16,5 @@ TENON_ENTRY void tenon_describe_transforms(void* context,
   images::describe_transforms(context, add);
 }
 
-static_assert(sizeof(images::OpenImages{tenon_open_images}) > 0 &&
-              sizeof(images::DescribeTransforms{tenon_describe_transforms}) > 0);
+static_assert(std::is_same_v<images::OpenImages, decltype(&tenon_open_images)>);
+static_assert(std::is_same_v<images::DescribeTransforms, decltype(&tenon_describe_transforms)>);

@@ -55,7 +55,7 @@ bool moves_pixels(const Transform& transform, bool counts_scaling) {
 }
 
 // The default limit for images. Long thin images can exceed it when their shorter side is scaled up.
-constexpr int64_t kMaxPixels = 178956970;
+constexpr int64_t kMaxPixels = Limits().max_pixels;
 
 // Returns the size after all steps. Throws if a step makes the image too large.
 cv::Size final_size(const Steps& steps, cv::Size image) {

@@ -13,7 +13,7 @@
 #include <tenon/random.hpp>
 
 #include "framework/components/calls/host_table.h"
-#include "framework/components/calls/image_library.h"
+#include "framework/components/calls/plugin_transforms.h"
 #include "framework/support/compute/philox.h"
 #include "framework/validation/checks/checks.h"
 #include "framework/validation/session/child_process.h"
@@ -174,11 +174,8 @@ class Transforms {
     for (const config::ParamSchema& param : session.component().schema.params) {
       const config::Value& value = session.plan().params.at(param.name);
       if (param.default_value == value) continue;
-      std::string text = config::to_toml(value);
-      std::ranges::replace(text, '[', '(');
-      std::ranges::replace(text, ']', ')');
-      std::ranges::replace(text, '"', '\'');
-      arguments += (arguments.empty() ? "" : ", ") + param.name + "=" + text;
+      arguments +=
+          (arguments.empty() ? "" : ", ") + param.name + "=" + components::to_argument_syntax(config::to_toml(value));
     }
     return session.component().schema.id + "(" + arguments + ")";
   }
