@@ -1,4 +1,4 @@
-// `host export`: writes trained weights, or the model as TorchScript.
+// `host export`: writes trained weights, the model as TorchScript, or a model file.
 #include <map>
 #include <optional>
 #include <string>
@@ -13,11 +13,13 @@
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/export_metadata.h"
+#include "framework/pipeline/tools/model_file.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/files/installation.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_evaluation.h"
@@ -69,15 +71,19 @@ std::filesystem::path find_archive(const OpenedRunFile& opened) {
       model.use);
 }
 
-// Builds only the model. Writes safetensors, or a copy of the archive of the model.
+// Builds only the model. Writes safetensors, a model file, or a copy of the archive of the model.
 int export_tensors(const Arguments& arguments, const std::filesystem::path& output) {
   const OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::no);
   config::RunPlan plan = opened.plan;
-  const bool is_archive = output.extension() == ".pt2";
+  const bool is_archive = output.extension() == ".pt2",
+             is_model_file = output.extension() == pipeline::kModelFileExtension;
   const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
   const artifacts::FoundWeights weights = use_weights(arguments.text("checkpoint"), plan);
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
   const DescribingData data = open_describing_data(opened, plan);
+  if (is_model_file && !data.dataset)
+    throw support::Error(kKind, "{}: a model file describes its inputs by the data, which cannot be opened: {}",
+                         output.string(), data.reason);
   if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
   const components::Model model = pipeline::build_initial_model(plan, opened.catalogue);
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
@@ -90,7 +96,15 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   if (const artifacts::FittedData fitted = artifacts::read_fitted_data(weights.file); !fitted.empty())
     more.emplace(artifacts::kFittedData, artifacts::format_fitted_data(fitted));
   size_t count = 0;
-  if (is_archive) {
+  if (is_model_file) {
+    count = pipeline::write_model_file(output, {.plan = plan,
+                                                .model = model,
+                                                .data = *data.dataset,
+                                                .step = weights.step,
+                                                .epoch = weights.epoch,
+                                                .prefix = support::find_installation().prefix,
+                                                .metadata = more});
+  } else if (is_archive) {
     std::vector<components::NamedTensor> tensors = model.tensors();
     tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
     count = pipeline::save_archive(archive, output, tensors, more);
@@ -156,8 +170,8 @@ void add_export_options(AddOption& add) {
   add_run_file_options(add);
   add_checkpoint_option(add);
   add("output", text_value("FILE"),
-      "output file: .safetensors for the weights, .pt for the model as TorchScript, .pt2 for the archive of an "
-      "exported model");
+      "output file: .tenon for the model with its weights and the description of its inputs, .safetensors for the "
+      "weights, .pt for the model as TorchScript, .pt2 for the archive of an exported model");
   add("dtype", text_value("DTYPE"), "dtype of the floating-point tensors: fp32, fp16 or bf16");
   add("data", text_value("NAME"),
       "for TorchScript: dataset that provides the batch for tracing; default: the first validation data");
@@ -168,14 +182,17 @@ int export_weights(const Arguments& arguments) {
   arguments.choice("dtype", {"fp32", "fp16", "bf16"});
   const std::string extension = output.extension();
   if (extension == ".pt") return export_torchscript(arguments, output);
-  if (extension != ".safetensors" && extension != ".pt2")
-    throw_command_line_error("--output is \"{}\"; expected a name that ends in .safetensors, .pt or .pt2",
+  const bool is_model_file = extension == pipeline::kModelFileExtension;
+  if (extension != ".safetensors" && extension != ".pt2" && !is_model_file)
+    throw_command_line_error("--output is \"{}\"; expected a name that ends in .tenon, .safetensors, .pt or .pt2",
                              output.string());
   if (arguments.has("data"))
     throw_command_line_error(
         "--data works only for TorchScript, which is traced with it; weights need no data: omit it");
-  if (extension == ".pt2" && arguments.has("dtype"))
-    throw_command_line_error("--dtype works only for .safetensors; the graph of an archive fixes its dtypes: omit it");
+  if (extension != ".safetensors" && arguments.has("dtype"))
+    throw_command_line_error(
+        "--dtype works only for .safetensors; {}: omit it",
+        is_model_file ? "a model file has the dtypes of the run" : "the graph of an archive fixes its dtypes");
   return export_tensors(arguments, output);
 }
 
@@ -184,8 +201,10 @@ int export_weights(const Arguments& arguments) {
 extern const Command export_command{
     .name = "export",
     .needed = "--config FILE --output FILE",
-    .purpose = "export trained weights or the model for Python",
-    .details = "Writes the weights as safetensors, or the model with its weights as TorchScript or a .pt2 archive.",
+    .purpose = "export trained weights or the model for other programs",
+    .details =
+        "Writes the model with its weights as a model file for the library libtenon_predictor, as TorchScript or "
+        "as a .pt2 archive, or the weights as safetensors.",
     .page = "guides/checkpoint_tools.md",
     .add_options = add_export_options,
     .run = export_weights,

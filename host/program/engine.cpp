@@ -101,11 +101,12 @@ std::string minor_of(const std::string& version) {
   return version.substr(0, dot == version.npos ? dot : version.find_first_not_of("0123456789", dot + 1));
 }
 
-// How to get a LibTorch that fits. `is_given`: TENON_LIBTORCH is set.
-std::string print_advice(const fs::path& prefix, const std::vector<std::string>& engines, bool is_given) {
+// How to get a LibTorch that fits. `is_given`: the setting is set.
+std::string print_advice(const fs::path& prefix, const std::vector<std::string>& engines, const std::string& setting,
+                         bool is_given) {
   const std::string other =
-      "set TENON_LIBTORCH to the folder of the Python package torch, or of an unpacked LibTorch, of such a version";
-  if (is_given) return "unset TENON_LIBTORCH, or " + other;
+      "set " + setting + " to the folder of the Python package torch, or of an unpacked LibTorch, of such a version";
+  if (is_given) return "unset " + setting + ", or " + other;
   if (prefix.filename() == "tenon_host")
     return "run `pip install 'torch==" + engines.back() + ".*'` in the Python environment of tenon-host, or " + other;
   if (std::error_code ignored; fs::exists(folder_of(prefix, engines.back()) / kBuildTree, ignored))
@@ -113,7 +114,8 @@ std::string print_advice(const fs::path& prefix, const std::vector<std::string>&
   return other;
 }
 
-fs::path find_libtorch(const fs::path& prefix, const std::string& given, const std::vector<std::string>& engines) {
+fs::path find_libtorch(const fs::path& prefix, const std::string& given, const std::string& setting,
+                       const std::vector<std::string>& engines) {
   if (!given.empty()) {
     std::error_code ignored;  // no current folder: the path then stays as it is
     fs::path folder = fs::absolute(given, ignored);
@@ -121,9 +123,9 @@ fs::path find_libtorch(const fs::path& prefix, const std::string& given, const s
     for (const char* inner : {"", "torch", "libtorch"})
       if (has_libtorch(folder / inner)) return *inner ? folder / inner : folder;
     refuse(
-        "TENON_LIBTORCH=" + given +
+        setting + "=" + given +
         ": no lib/libtorch_cpu.so there; expected the folder of the Python package torch, or of an unpacked LibTorch: "
-        "correct the variable, or unset it");
+        "correct it, or unset it");
   }
   std::vector<fs::path> places{prefix / "lib/tenon/torch"};
   if (prefix.filename() == "tenon_host") places.push_back(prefix.parent_path() / "torch");
@@ -137,7 +139,7 @@ fs::path find_libtorch(const fs::path& prefix, const std::string& given, const s
     searched += (searched.empty() ? "" : ", ") + place.string();
   }
   refuse("LibTorch: not found in " + searched + "; expected LibTorch " + print_choices(engines) + ": " +
-         print_advice(prefix, engines, false));
+         print_advice(prefix, engines, setting, false));
 }
 
 void* open_library(const fs::path& file, int mode, const std::string& advice) {
@@ -189,29 +191,35 @@ fs::path find_prefix(const fs::path& program_file) {
          "../lib/python3*/site-packages; install Tenon again");
 }
 
-Engine find_engine(const fs::path& prefix, const std::string& given) {
+Engine find_engine(const fs::path& prefix, const std::string& given, const std::string& setting) {
   const std::vector<std::string> engines = list_engines(prefix);
-  const fs::path folder = find_libtorch(prefix, given, engines);
+  const fs::path folder = find_libtorch(prefix, given, setting, engines);
   LibTorch libtorch{folder, read_version(folder)};
   const std::string minor = minor_of(libtorch.version);
   if (std::find(engines.begin(), engines.end(), minor) == engines.end())
     refuse(folder.string() + ": is LibTorch " + libtorch.version + "; expected LibTorch " + print_choices(engines) +
-           ": " + print_advice(prefix, engines, !given.empty()));
+           ": " + print_advice(prefix, engines, setting, !given.empty()));
   return {folder_of(prefix, minor) / ("libtenon_engine-" + minor + ".so"), std::move(libtorch)};
 }
 
-RunEngine* open_engine(const Engine& engine) {
+void* load_engine(const Engine& engine, int mode) {
   // The engine and native plugins need these two by name, and the loader then finds those that are loaded. LibTorch
   // refers to functions of CUDA's libraries that need not be there.
   for (const char* name : {"libc10.so", "libtorch_cpu.so"})
-    open_library(engine.libtorch.folder / "lib" / name, RTLD_LAZY | RTLD_GLOBAL, "install LibTorch again");
+    open_library(engine.libtorch.folder / "lib" / name, RTLD_LAZY | mode, "install LibTorch again");
   // A patch release without a function that the engine calls is refused here.
-  void* const library = open_library(engine.file, RTLD_NOW | RTLD_LOCAL,
-                                     "install LibTorch " + minor_of(engine.libtorch.version) + ".0, or Tenon again");
-  auto* const run = reinterpret_cast<RunEngine*>(dlsym(library, kRunEngineSymbol));
-  if (!run)
-    throw LoadFailure(engine.file.string() + ": is not an engine of Tenon: it has no function " + kRunEngineSymbol);
-  return run;
+  return open_library(engine.file, RTLD_NOW | RTLD_LOCAL,
+                      "install LibTorch " + minor_of(engine.libtorch.version) + ".0, or Tenon again");
+}
+
+void* find_function(void* engine, const char* name, const fs::path& file) {
+  void* const function = dlsym(engine, name);
+  if (!function) throw LoadFailure(file.string() + ": is not an engine of Tenon: it has no function " + name);
+  return function;
+}
+
+RunEngine* open_engine(const Engine& engine) {
+  return reinterpret_cast<RunEngine*>(find_function(load_engine(engine, RTLD_GLOBAL), kRunEngineSymbol, engine.file));
 }
 
 }  // namespace tenon::program

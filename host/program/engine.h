@@ -36,10 +36,11 @@ std::filesystem::path find_program_file();
 // is none.
 std::filesystem::path find_prefix(const std::filesystem::path& program_file);
 
-// Finds LibTorch: in `given` (the value of TENON_LIBTORCH; empty: not set), in PREFIX/lib/tenon/torch, in the package
+// Finds LibTorch: in `given` (the value of `setting`; empty: not set), in PREFIX/lib/tenon/torch, in the package
 // torch next to the package tenon_host, or where a build tree was configured with it. Chooses the engine by the version
 // in LibTorch's files. Throws std::runtime_error with what was found where, what fits and how to install it.
-Engine find_engine(const std::filesystem::path& prefix, const std::string& given);
+Engine find_engine(const std::filesystem::path& prefix, const std::string& given,
+                   const std::string& setting = "TENON_LIBTORCH");
 
 // The loader cannot load a file.
 class LoadFailure : public std::runtime_error {
@@ -47,8 +48,14 @@ class LoadFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Loads LibTorch and the engine. The process must be ready: see process_start.h. Throws LoadFailure with the loader's
-// message.
+// Loads LibTorch, and the engine. Returns the handle of the engine, which is never closed. `mode`: RTLD_GLOBAL, or
+// RTLD_LOCAL in a program that has other libraries. Throws LoadFailure with the loader's message.
+void* load_engine(const Engine& engine, int mode);
+
+// Returns a function of the engine. Throws LoadFailure if there is none.
+void* find_function(void* engine, const char* name, const std::filesystem::path& file);
+
+// Both. The process must be ready: see process_start.h.
 RunEngine* open_engine(const Engine& engine);
 
 // Prints "2.11, 2.13 or 2.15".

@@ -60,10 +60,8 @@ void require_pinned_digest(const fs::path& file, const std::vector<config::Plugi
     if (pin.file != file.filename()) continue;
     const std::string sha256 = read_plugin_sha256(file);
     if (pin.sha256 != sha256)
-      throw Error(ErrorKind::plugin,
-                  "{}: has the SHA-256 {}; expected {}, as {} pins it: restore that file, or "
-                  "pin the new one if you trust it",
-                  file.string(), sha256, pin.sha256, pin.place);
+      throw Error(ErrorKind::plugin, "{}: has the SHA-256 {}; expected {}, as {} pins it: restore that file, or {}",
+                  file.string(), sha256, pin.sha256, pin.place, pin.remedy);
   }
 }
 
@@ -130,14 +128,17 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   add_named(from_command_line, "--plugin-dir");
   add_named(from_run_file, "[plugins] paths");
   add_named(split_path_list(std::getenv("TENON_PLUGIN_PATH")), "TENON_PLUGIN_PATH");
-  std::vector<fs::path> usual;
   if (const char* home = std::getenv("HOME"); home && *home)
-    usual.push_back(fs::path(home) / ".local/lib/tenon/plugins");
-  usual.push_back(installation.prefix / "lib/tenon/plugins");
-  usual.push_back(installation.engine_folder / "plugins");
-  usual.push_back(installation.prefix / "plugins");
-  for (const fs::path& path : usual)
-    if (support::is_folder(path)) add(path);
+    if (const fs::path path = fs::path(home) / ".local/lib/tenon/plugins"; support::is_folder(path)) add(path);
+  for (const fs::path& path : list_bundled_directories(installation)) add(path);
+  return found;
+}
+
+std::vector<fs::path> list_bundled_directories(const support::Installation& installation) {
+  std::vector<fs::path> found;
+  for (const fs::path& path : {installation.prefix / "lib/tenon/plugins", installation.engine_folder / "plugins",
+                               installation.prefix / "plugins"})
+    if (support::is_folder(path)) found.push_back(support::find_canonical(path, ErrorKind::plugin));
   return found;
 }
 

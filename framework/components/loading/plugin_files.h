@@ -21,6 +21,9 @@ std::vector<std::filesystem::path> find_plugin_directories(const std::vector<std
                                                            const std::vector<std::filesystem::path>& from_run_file,
                                                            const support::Installation& installation);
 
+// Those of the installation alone, canonical.
+std::vector<std::filesystem::path> list_bundled_directories(const support::Installation& installation);
+
 // Every *.so of the directories (and files named directly), each once, in byte order of their names.
 std::vector<std::filesystem::path> list_plugin_files(const std::vector<std::filesystem::path>& directories);
 

@@ -56,9 +56,10 @@ struct RunSection {
 
 // The expected digest of a plugin file.
 struct PluginPin {
-  std::string file;    // file name without folders: "spiral.so"
-  std::string sha256;  // 64 lower-case hexadecimal digits
-  std::string place;   // "run.toml:4:26", for messages
+  std::string file;                                        // file name without folders: "spiral.so"
+  std::string sha256;                                      // 64 lower-case hexadecimal digits
+  std::string place;                                       // "run.toml:4:26", for messages
+  std::string remedy = "pin the new one if you trust it";  // how to use another file, for messages
 };
 
 // How to handle a weights file with tensors that differ from those of the model.

@@ -184,13 +184,15 @@ void destroy(tenon_image_pipeline* pipeline) { delete pipeline; }
 
 tenon_status describe(const tenon_image_pipeline* pipeline, tenon_image_format* out) {
   return guard([&] {
-    check_size(out, "tenon_image_format");
+    if (!out || out->size < TENON_SIZE_TO(tenon_image_format, shifting)) check_size(out, "tenon_image_format");
     out->dtype = pipeline->reader.chain().normalizes() ? TENON_FLOAT32 : TENON_UINT8;
     out->ndim = static_cast<uint32_t>(pipeline->shape.size());
     out->shape = pipeline->shape.data();
     out->steps = borrow(pipeline->steps);
     out->moving = borrow(pipeline->moving);
     out->shifting = borrow(pipeline->shifting);
+    if (out->size >= TENON_SIZE_TO(tenon_image_format, is_random))
+      out->is_random = pipeline->reader.chain().is_random();
   });
 }
 

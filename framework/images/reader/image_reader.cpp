@@ -115,7 +115,10 @@ ImageReader::Worker ImageReader::open_worker() const {
 
 std::string ImageReader::format_steps() const {
   std::string steps = chain_.format_steps();
-  return steps.insert(steps.find('}'), format_json(rendering_));  // at the end of the first step, decode
+  std::string decoding = format_json(rendering_);
+  if (scaling_ == Scaling::none) decoding += R"(, "scaled_decoding": false)";
+  if (limits_.max_pixels != Limits().max_pixels) decoding += R"(, "max_pixels": )" + std::to_string(limits_.max_pixels);
+  return steps.insert(steps.find('}'), decoding);  // at the end of the first step, decode
 }
 
 size_t ImageReader::examine(size_t count, const Open& open, const FoundOrientation& found_orientation) const {

@@ -252,6 +252,12 @@ bool TransformChain::needs_boxes() const {
   return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.transform->needs_boxes(); });
 }
 
+bool TransformChain::is_random() const {
+  return mosaic_ || std::any_of(links_.begin(), links_.end(), [](const Link& link) {
+           return link.probability < 1 || !(link.transform->draws_nothing() || link.transform->normalization());
+         });
+}
+
 // A fixed part that scales nothing would let later random transforms decide the decoding scale.
 Reducing TransformChain::reducing_of(const Steps& fixed) const {
   const bool scales =

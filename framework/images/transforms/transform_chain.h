@@ -87,6 +87,8 @@ class TransformChain {
 
   // Whether a transform depends on the boxes of the image, such as random_iou_crop.
   bool needs_boxes() const;
+  // Whether a transform depends on the seed. Those of plugins may.
+  bool is_random() const;
 
   // The mosaic of a chain that begins with one. Its other transforms are applied to the canvas.
   const MosaicSettings* mosaic() const { return mosaic_ ? &mosaic_->settings : nullptr; }

@@ -113,18 +113,6 @@ void convert(const std::vector<components::NamedTensor>& tensors, config::Precis
   }
 }
 
-// `divided_over`: the ranks that divide the weights; null: each rank has all weights.
-components::Model build_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
-                              const c10::Device& device, int64_t rank, distributed::ProcessGroup* divided_over) {
-  components::Model model = build_initial_model(plan, catalogue, divided_over);
-  convert(model.tensors(), plan.train.precision,
-          choose_memory_format(plan.train, model.tensors(), model.needs_contiguous(), device), device);
-  // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
-  // ranks; so far all ranks used the same seed.
-  torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
-  return model;
-}
-
 // Downloads, unpacks and indexes files where a dataset needs it. One process of each machine does it.
 void prepare_data(const config::DataSection& data, const components::Catalogue& catalogue,
                   distributed::ProcessGroup& group, bool trains) {
@@ -200,6 +188,17 @@ components::Model build_initial_model(const config::RunPlan& plan, const compone
   if (!plan.model.checkpoint.empty())
     load_weights(plan.model.checkpoint, tensors,
                  {.initial_weights = describe_initial_weights(plan.model, model.component()), .is_of_run = true});
+  return model;
+}
+
+components::Model build_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
+                              const c10::Device& device, int64_t rank, distributed::ProcessGroup* divided_over) {
+  components::Model model = build_initial_model(plan, catalogue, divided_over);
+  convert(model.tensors(), plan.train.precision,
+          choose_memory_format(plan.train, model.tensors(), model.needs_contiguous(), device), device);
+  // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
+  // ranks; so far all ranks used the same seed.
+  torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
   return model;
 }
 

@@ -19,6 +19,12 @@ Evaluation build_components(const config::RunPlan& plan, const components::Catal
 components::Model build_initial_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
                                       distributed::ProcessGroup* divided_over = nullptr);
 
+// build_initial_model(), then with the precision and the memory format of the plan on the device. From here on
+// LibTorch's generator is that of training, which differs between ranks.
+components::Model build_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
+                              const c10::Device& device, int64_t rank = 0,
+                              distributed::ProcessGroup* divided_over = nullptr);
+
 // Builds a dataset and connects it to the model, the losses and the metrics. The first one may be opened already.
 std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const components::Catalogue& catalogue,
                                          const config::NamedDataset& dataset, const MetricSet& metrics);

@@ -13,15 +13,6 @@ namespace tenon::pipeline {
 
 namespace {
 
-// Converts the inputs to the memory format and dtype of the weights.
-at::Tensor to_layout(const Evaluation& evaluation, at::Tensor input) {
-  const bool is_bf16 = evaluation.plan->train.precision == config::Precision::bf16_true;
-  if (is_bf16 && input.is_floating_point()) input = input.to(at::kBFloat16);
-  if (evaluation.memory_format == config::MemoryFormat::channels_last && input.dim() == 4)
-    input = input.contiguous(at::MemoryFormat::ChannelsLast);
-  return input;
-}
-
 std::vector<at::Tensor> call_model(Evaluation& evaluation, const components::StepContext& context,
                                    const std::vector<at::Tensor>& inputs) {
   try {
@@ -66,11 +57,18 @@ OneValuePerChannel::OneValuePerChannel(const std::string& place, const std::stri
             place, found),
       found_(found) {}
 
+at::Tensor to_layout(config::Precision precision, config::MemoryFormat memory_format, at::Tensor input) {
+  if (precision == config::Precision::bf16_true && input.is_floating_point()) input = input.to(at::kBFloat16);
+  if (memory_format == config::MemoryFormat::channels_last && input.dim() == 4)
+    input = input.contiguous(at::MemoryFormat::ChannelsLast);
+  return input;
+}
+
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
                const components::StepContext& context) {
   const precision::Autocast autocast(evaluation.precision, evaluation.device.type());
   std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
-  for (at::Tensor& input : inputs) input = to_layout(evaluation, std::move(input));
+  for (at::Tensor& input : inputs) input = to_layout(evaluation.precision, evaluation.memory_format, std::move(input));
   if (context.forward_observer) context.forward_observer->start_pass(context.training);
   batch_tensors.outputs = call_model(evaluation, context, inputs);
   if (context.forward_observer) context.forward_observer->end_pass(context.training);

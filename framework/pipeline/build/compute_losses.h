@@ -21,6 +21,9 @@ class OneValuePerChannel : public support::Error {
   std::string found_;
 };
 
+// Converts an input of the model to the memory format and dtype of its weights.
+at::Tensor to_layout(config::Precision precision, config::MemoryFormat memory_format, at::Tensor input);
+
 // Fills batch_tensors.outputs. Logs once for each dataset that padded images change the outputs. Throws
 // OneValuePerChannel.
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,

@@ -1,6 +1,7 @@
 #include "framework/support/diagnostics/log.h"
 
 #include <spdlog/details/log_msg_buffer.h>
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
@@ -114,6 +115,24 @@ class WarningSink : public spdlog::sinks::base_sink<std::mutex> {
   std::vector<std::string> warnings_;
 };
 
+class FunctionSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit FunctionSink(TakeLogLine take) : take_(take) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    const LogLevel level = line.level >= spdlog::level::err    ? LogLevel::error
+                           : line.level == spdlog::level::warn ? LogLevel::warning
+                           : line.level == spdlog::level::info ? LogLevel::info
+                                                               : LogLevel::debug;
+    take_(level, {line.payload.data(), line.payload.size()});
+  }
+  void flush_() override {}
+
+ private:
+  TakeLogLine take_;
+};
+
 // Lines for the terminal: JSON, or "warning: the message". On a terminal, a line replaces a progress bar, and long ones
 // are wrapped at blanks. Errors are not: they name commands, which a user copies.
 class TerminalLines final : public spdlog::formatter {
@@ -207,6 +226,8 @@ void collect_warnings() {
 }
 
 std::vector<std::string> take_warnings() { return run_log().warnings->take(); }
+
+void replace_log(TakeLogLine take) { run_log().logger.sinks() = {std::make_shared<FunctionSink>(take)}; }
 
 // The logger applies the level of a sink, and catches its errors.
 void log_warning_of_any_rank(std::string_view message) try {

@@ -56,4 +56,11 @@ void collect_warnings();
 // [any thread] Those since the last call, in order.
 std::vector<std::string> take_warnings();
 
+// Receives a line of the log. It must not throw.
+enum class LogLevel { debug, info, warning, error };
+using TakeLogLine = void (*)(LogLevel level, std::string_view message);
+
+// From now on, every line goes to `take` alone, on the thread that logs it: for a library in another program.
+void replace_log(TakeLogLine take);
+
 }  // namespace tenon::support

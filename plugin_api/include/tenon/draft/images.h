@@ -149,8 +149,10 @@ typedef struct tenon_image_format {
    * more than to scale the whole image. */
   tenon_string moving;
   tenon_string shifting;
+  uint32_t is_random; /* 0 or 1: whether a transform depends on the seed */
+  uint32_t reserved;
 } tenon_image_format;
-TENON_FREEZE(tenon_image_format, shifting, 72);
+TENON_FREEZE(tenon_image_format, reserved, 80);
 
 /* Images to examine before a run. */
 typedef struct tenon_image_list {

@@ -1,0 +1,90 @@
+#include "host/predictor/field_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "framework/components/calls/ports.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
+#include "host/predictor/image_writer.h"
+
+namespace tenon::predictor {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+constexpr std::pair<uint32_t, const char*> kKinds[] = {{TENON_INPUT_ELEMENTS, "TENON_INPUT_ELEMENTS"},
+                                                       {TENON_INPUT_IMAGE, "TENON_INPUT_IMAGE"},
+                                                       {TENON_INPUT_PIXELS, "TENON_INPUT_PIXELS"},
+                                                       {TENON_INPUT_ROW, "TENON_INPUT_ROW"}};
+
+std::string name_kinds(uint32_t kinds) {
+  std::string names;
+  for (const auto& [kind, name] : kKinds)
+    if ((kinds & kind) != 0) names += (names.empty() ? "" : " or ") + std::string(name);
+  return names;
+}
+
+std::string describe_shape(std::span<const int64_t> shape) {
+  return components::to_string(components::exact_shape({shape.begin(), shape.end()}));
+}
+
+}  // namespace
+
+FieldWriter::FieldWriter(const ModelField& field) : field_(field) {}
+
+void FieldWriter::write(const tenon_predictor_value& value, uint64_t sample, const components::SampleSlot& slot) const {
+  const std::string place = fmt::format("sample {}, input {}", sample, field_.name);
+  const bool is_known =
+      std::ranges::find(kKinds, value.kind, &std::pair<uint32_t, const char*>::first) != std::end(kKinds);
+  if (!is_known || (value.kind & accepts_) == 0)
+    throw Error(ErrorKind::configuration, "{}: the value has the kind {}; expected {}", place,
+                is_known ? name_kinds(value.kind) : std::to_string(value.kind), name_kinds(accepts_));
+  if (value.kind == TENON_INPUT_ELEMENTS)
+    write_elements(value, place, slot);
+  else
+    write_other(value, place, slot);
+}
+
+void FieldWriter::write_elements(const tenon_predictor_value& value, const std::string& place,
+                                 const components::SampleSlot& slot) const {
+  if (value.ndim > 0 && !value.shape)
+    throw Error(ErrorKind::configuration, "{}: the value has ndim {}, but shape is null", place, value.ndim);
+  std::vector<int64_t> shape(value.shape, value.shape + value.ndim);
+  if (shape.empty() && !field_.is_varying()) shape = field_.shape;
+  const bool fits = std::ranges::equal(shape, field_.shape, [](int64_t found, int64_t declared) {
+    return declared == -1 ? found >= 0 : found == declared;
+  });
+  const auto bytes = components::count_sample_bytes(shape, field_.element_bytes);
+  if (!fits || !bytes)
+    throw Error(ErrorKind::configuration, "{}: the value has the shape {}; expected {}", place, describe_shape(shape),
+                describe_shape(field_.shape));
+  if (value.byte_count != *bytes || (*bytes > 0 && !value.data))
+    throw Error(ErrorKind::configuration, "{}: the value has {} bytes; expected {} for the shape {} of {}", place,
+                value.data ? value.byte_count : 0, *bytes, describe_shape(shape), components::dtype_name(field_.dtype));
+  void* const memory = find_memory(shape, place, slot);
+  if (*bytes > 0) std::memcpy(memory, value.data, *bytes);
+}
+
+void FieldWriter::write_other(const tenon_predictor_value&, const std::string&, const components::SampleSlot&) const {}
+
+void* FieldWriter::find_memory(std::span<const int64_t> shape, const std::string& place,
+                               const components::SampleSlot& slot) const {
+  const auto bytes = components::count_sample_bytes(shape, field_.element_bytes);
+  const bool fits = std::ranges::equal(
+      shape, field_.shape, [](int64_t found, int64_t declared) { return declared == -1 || found == declared; });
+  if (!fits || !bytes)
+    throw Error(ErrorKind::configuration, "{}: becomes the shape {}; the model was trained with {}", place,
+                describe_shape(shape), describe_shape(field_.shape));
+  return slot.fixed ? slot.fixed : slot.varying->resize(shape, *bytes);
+}
+
+std::unique_ptr<FieldWriter> make_field_writer(const ModelField& field) {
+  if (auto writer = make_image_writer(field)) return writer;
+  return std::make_unique<FieldWriter>(field);
+}
+
+}  // namespace tenon::predictor

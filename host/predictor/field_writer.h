@@ -1,0 +1,54 @@
+// Writes the values that a program passes for an input to the samples of a batch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tenon/draft/predictor.h>
+
+#include "framework/components/kinds/sample_slot.h"
+#include "host/predictor/open_model.h"
+
+namespace tenon::predictor {
+
+// An input of the predictor: a field of the dataset that the model was trained with. [any thread]
+class FieldWriter {
+ public:
+  explicit FieldWriter(const ModelField& field);  // which must outlive this
+  virtual ~FieldWriter() = default;
+  FieldWriter(const FieldWriter&) = delete;
+  FieldWriter& operator=(const FieldWriter&) = delete;
+
+  const ModelField& field() const { return field_; }
+  uint32_t accepts() const { return accepts_; }  // TENON_INPUT_... joined by |
+
+  // Names of the cells of a row; empty if the input accepts none.
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  // Throws Error(data) for values that cannot be read, and Error(configuration) for those that the input does not
+  // accept. `sample`: its number, for messages.
+  void write(const tenon_predictor_value& value, uint64_t sample, const components::SampleSlot& slot) const;
+
+ protected:
+  // REQUIRES: the kind is one that the input accepts, and no elements.
+  virtual void write_other(const tenon_predictor_value& value, const std::string& place,
+                           const components::SampleSlot& slot) const;
+
+  // Memory for a sample of this shape. Throws Error(configuration) if the field cannot have it.
+  void* find_memory(std::span<const int64_t> shape, const std::string& place, const components::SampleSlot& slot) const;
+
+  uint32_t accepts_ = TENON_INPUT_ELEMENTS;
+  std::vector<std::string> columns_;
+
+ private:
+  void write_elements(const tenon_predictor_value& value, const std::string& place,
+                      const components::SampleSlot& slot) const;
+  const ModelField& field_;
+};
+
+// By the preprocessing of the field: of images, or of elements alone if the steps are not known or are random, which
+// the log says.
+std::unique_ptr<FieldWriter> make_field_writer(const ModelField& field);
+
+}  // namespace tenon::predictor
