@@ -9,6 +9,7 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/components/kinds/dataset.h"
+#include "framework/components/loading/plugin_files.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/evaluation/predict.h"
@@ -97,13 +98,14 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
     more.emplace(artifacts::kFittedData, artifacts::format_fitted_data(fitted));
   size_t count = 0;
   if (is_model_file) {
-    count = pipeline::write_model_file(output, {.plan = plan,
-                                                .model = model,
-                                                .data = *data.dataset,
-                                                .step = weights.step,
-                                                .epoch = weights.epoch,
-                                                .prefix = support::find_installation().prefix,
-                                                .metadata = more});
+    count = pipeline::write_model_file(
+        output, {.plan = plan,
+                 .model = model,
+                 .data = *data.dataset,
+                 .step = weights.step,
+                 .epoch = weights.epoch,
+                 .bundled_plugins = components::list_bundled_directories(support::find_installation()),
+                 .metadata = more});
   } else if (is_archive) {
     std::vector<components::NamedTensor> tensors = model.tensors();
     tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());

@@ -32,6 +32,31 @@ std::string describe_shape(std::span<const int64_t> shape) {
   return components::to_string(components::exact_shape({shape.begin(), shape.end()}));
 }
 
+// Rows that the plugin of the dataset encodes.
+class EncodedWriter final : public FieldWriter {
+ public:
+  explicit EncodedWriter(const ModelField& field) : FieldWriter(field), encoder_(*field.encoder) {
+    if (!encoder_.columns().empty()) accepts_ |= TENON_INPUT_ROW;
+    columns_ = encoder_.columns();
+  }
+
+ protected:
+  void write_other(const tenon_predictor_value& value, const std::string& place,
+                   const components::SampleSlot& slot) const override {
+    if (!value.cells || value.cell_count != columns_.size())
+      throw Error(ErrorKind::configuration, "{}: the row has {} cells; expected {}, one for each column", place,
+                  value.cells ? value.cell_count : 0, columns_.size());
+    const std::vector<tenon_string> cells(value.cells, value.cells + value.cell_count);
+    write_to_sink(place, slot, [&](const tenon_sink& sink) {
+      encoder_.encode(cells, sink, place);
+      return TENON_OK;
+    });
+  }
+
+ private:
+  const components::ValueEncoder& encoder_;
+};
+
 }  // namespace
 
 FieldWriter::FieldWriter(const ModelField& field) : field_(field) {}
@@ -82,7 +107,20 @@ void* FieldWriter::find_memory(std::span<const int64_t> shape, const std::string
   return slot.fixed ? slot.fixed : slot.varying->resize(shape, *bytes);
 }
 
+tenon_status FieldWriter::find_slot(const tenon_sink* sink, uint64_t, const int64_t* shape, uint32_t ndim,
+                                    void** memory) {
+  auto& target = *static_cast<SinkTarget*>(sink->context);
+  try {
+    *memory = target.writer.find_memory({shape, ndim}, target.place, target.slot);
+    return TENON_OK;
+  } catch (...) {
+    target.error = std::current_exception();
+    return TENON_FAILED;
+  }
+}
+
 std::unique_ptr<FieldWriter> make_field_writer(const ModelField& field) {
+  if (field.encoder) return std::make_unique<EncodedWriter>(field);
   if (auto writer = make_image_writer(field)) return writer;
   return std::make_unique<FieldWriter>(field);
 }

@@ -1,10 +1,13 @@
 // Writes the values that a program passes for an input to the samples of a batch.
 #pragma once
 
+#include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <tenon/dataset.h>
 #include <tenon/draft/predictor.h>
 
 #include "framework/components/kinds/sample_slot.h"
@@ -38,17 +41,36 @@ class FieldWriter {
   // Memory for a sample of this shape. Throws Error(configuration) if the field cannot have it.
   void* find_memory(std::span<const int64_t> shape, const std::string& place, const components::SampleSlot& slot) const;
 
+  // Calls `write(sink)`, which returns a status of the plugin interface, with a sink whose slot 0 is the memory of the
+  // sample. Throws what find_memory() throws.
+  template <class Write>
+  tenon_status write_to_sink(const std::string& place, const components::SampleSlot& slot, const Write& write) const {
+    SinkTarget target{*this, place, slot};
+    const tenon_sink sink{sizeof(tenon_sink), &target, find_slot};
+    const tenon_status status = write(sink);
+    if (target.error) std::rethrow_exception(target.error);
+    return status;
+  }
+
   uint32_t accepts_ = TENON_INPUT_ELEMENTS;
   std::vector<std::string> columns_;
 
  private:
+  struct SinkTarget {
+    const FieldWriter& writer;
+    const std::string& place;
+    const components::SampleSlot& slot;
+    std::exception_ptr error = {};
+  };
+  static tenon_status find_slot(const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim,
+                                void** memory);
   void write_elements(const tenon_predictor_value& value, const std::string& place,
                       const components::SampleSlot& slot) const;
   const ModelField& field_;
 };
 
-// By the preprocessing of the field: of images, or of elements alone if the steps are not known or are random, which
-// the log says.
+// By the encoder of the field, or its preprocessing: of images, or of elements alone if the steps are not known or are
+// random, which the log says.
 std::unique_ptr<FieldWriter> make_field_writer(const ModelField& field);
 
 }  // namespace tenon::predictor

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -39,7 +37,11 @@ void check_status(tenon_status status, const std::string& place) {
 
 // An argument of a transform as a list of transforms has it: `(0.485, 0.456)`, `bilinear`.
 std::string format_argument(const json& value) {
-  if (value.is_string()) return "'" + value.get<std::string>() + "'";
+  if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    const bool is_word = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+    return is_word && !text.empty() ? text : "'" + text + "'";
+  }
   if (!value.is_array()) return value.dump();
   std::string text = "(";
   for (const json& number : value) text += (text.size() > 1 ? ", " : "") + number.dump();
@@ -102,15 +104,14 @@ class ImageWriter final : public FieldWriter {
       return tenon_status{TENON_OK};
     };
     source.identify = [](void*, const tenon_text_sink*) { return tenon_status{TENON_OK}; };
-    Target target{[&](std::span<const int64_t> shape) { return find_memory(shape, place, slot); }};
-    const tenon_sink sink{sizeof(tenon_sink), &target, find_slot};
     tenon_image_input input{};
     input.size = sizeof input;
     input.source = &source;
     const tenon_image_input* const inputs[] = {&input};
     const Worker worker(*this, place);
-    const tenon_status status = library().write(worker.get(), inputs, 1, /*seed=*/0, &sink, 0, nullptr);
-    if (target.error) std::rethrow_exception(target.error);
+    const tenon_status status = write_to_sink(place, slot, [&](const tenon_sink& sink) {
+      return library().write(worker.get(), inputs, 1, /*seed=*/0, &sink, 0, nullptr);
+    });
     // The message names the image by its place.
     if (status != TENON_OK)
       throw Error(status == TENON_BAD_DATA ? ErrorKind::data : ErrorKind::plugin, components::detail::failure);
@@ -121,22 +122,6 @@ class ImageWriter final : public FieldWriter {
     const uint8_t* data;
     uint64_t count;
   };
-  struct Target {
-    std::function<void*(std::span<const int64_t>)> find_memory;
-    std::exception_ptr error = {};
-  };
-
-  static tenon_status find_slot(const tenon_sink* sink, uint64_t, const int64_t* shape, uint32_t ndim, void** memory) {
-    auto& target = *static_cast<Target*>(sink->context);
-    try {
-      *memory = target.find_memory({shape, ndim});
-      return TENON_OK;
-    } catch (...) {
-      target.error = std::current_exception();
-      return TENON_FAILED;
-    }
-  }
-
   // Borrows the buffers of a thread.
   class Worker {
    public:

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "host/predictor/engine_interface.h"
+#include "host/predictor/own_functions.h"
 #include "host/program/engine.h"
 
 namespace fs = std::filesystem;
@@ -83,7 +84,9 @@ void load(const std::string& libtorch) {
                       engine.libtorch.folder.string() +
                       ", because a process cannot have two: open the predictor first, or name the one that is loaded");
   try {
-    void* const library = tenon::program::load_engine(engine, RTLD_LOCAL);
+    void* const libtorch_cpu = tenon::program::load_libtorch(engine, RTLD_LOCAL);
+    if (loaded.empty()) tenon::predictor::use_own_functions(libtorch_cpu);
+    void* const library = tenon::program::load_engine(engine);
     auto* const open = reinterpret_cast<tenon::predictor::OpenEngine*>(
         tenon::program::find_function(library, tenon::predictor::kOpenEngineSymbol, engine.file));
     const EngineFunctions* const found = open(engine.libtorch.version.c_str());

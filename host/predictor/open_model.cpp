@@ -105,20 +105,51 @@ config::RunPlan read_plan(const json& description, const fs::path& file) {
   return plan;
 }
 
-config::Values read_params(const json& description, const config::ComponentSchema& schema, pipeline::ModelFile& file) {
-  json given = description.at("model").at("params");
-  if (description.contains("files"))
-    for (const auto& [param, member] : description.at("files").items())
-      given[param] = file.open(member.get<std::string>()).string();
-  const config::SourceLocation place{file.path().string()};
+// Throws Error(configuration) if the values are not those of the schema.
+config::Values read_params(const json& given, const config::ComponentSchema& schema, const std::string& key,
+                           const fs::path& file) {
+  const config::SourceLocation place{file.string()};
   const config::Node table = to_node(given, place);
   config::RunConfig config;
   config.folder = "/";
   config::Diagnostics diagnostics;
   config::Values values =
-      config::resolve_params({schema.id, schema.params, *table.as_table(), "model.params", place, config}, diagnostics);
+      config::resolve_params({schema.id, schema.params, *table.as_table(), key, place, config}, diagnostics);
   diagnostics.throw_if_any();
   return values;
+}
+
+config::Values read_model_params(const json& description, const config::ComponentSchema& schema,
+                                 pipeline::ModelFile& file) {
+  json given = description.at("model").at("params");
+  if (description.contains("files"))
+    for (const auto& [param, member] : description.at("files").items())
+      given[param] = file.open(member.get<std::string>()).string();
+  return read_params(given, schema, "model.params", file.path());
+}
+
+// Fields that the dataset makes of values outside of its data.
+void add_encoders(const json& description, components::Catalogue& catalogue, const fs::path& file,
+                  std::vector<ModelField>& fields) {
+  const json& described = description.at("run").at("fields");
+  if (std::ranges::none_of(described, [](const json& field) { return field.contains("encoder"); })) return;
+  const std::string use = description.at("data").at("component").get<std::string>();
+  if (!catalogue.find_schema(ComponentKind::dataset, use))
+    throw Error(ErrorKind::plugin,
+                "{}: needs the dataset \"{}\" of the plugin {} for its inputs, which is not in {}; name "
+                "its folder",
+                file.string(), use, description.at("data").at("plugin").dump(), catalogue.describe_search());
+  catalogue.open_plugins_of({{ComponentKind::dataset, use}});
+  const components::Component& dataset = catalogue.find(ComponentKind::dataset, use);
+  config::ComponentSchema schema = dataset.schema;  // without paths, which the description leaves out
+  std::erase_if(schema.params, [](const config::ParamSchema& param) { return param.type == config::ParamType::path; });
+  const config::Values params = read_params(description.at("data").at("params"), schema, "data.params", file);
+  const artifacts::FittedData fitted = artifacts::parse_fitted_data(description.at("run").at("fitted_data").dump());
+  const auto bytes = fitted.find(use);
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (described.at(i).contains("encoder"))
+      fields[i].encoder =
+          components::ValueEncoder::make(dataset, params, bytes == fitted.end() ? "" : bytes->second, fields[i].name);
 }
 
 // The digests of plugins that are not part of the installation.
@@ -183,10 +214,11 @@ std::unique_ptr<OpenedModel> open(const ModelOptions& options, pipeline::ModelFi
                 options.file.string(), plan.model.use, description.at("model").at("plugin").dump(),
                 catalogue.describe_search());
   catalogue.open_plugins_of({{ComponentKind::model, plan.model.use}});
-  plan.model.params = read_params(description, catalogue.find(ComponentKind::model, plan.model.use).schema, file);
+  plan.model.params = read_model_params(description, catalogue.find(ComponentKind::model, plan.model.use).schema, file);
   if (description.contains("weights")) plan.model.checkpoint = file.open(description.at("weights").get<std::string>());
   std::vector<ModelField> fields;
   for (const json& field : description.at("run").at("fields")) fields.push_back(read_field(field));
+  add_encoders(description, catalogue, options.file, fields);
   const std::vector<components::SampleField> plain(fields.begin(), fields.end());
   pipeline::BatchTransforms transforms(plan.data.batch_transforms, plain);
   auto opened = std::make_unique<OpenedModel>(OpenedModel{description.dump(2), std::move(plan), std::move(catalogue),

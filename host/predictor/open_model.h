@@ -11,6 +11,7 @@
 
 #include "framework/components/kinds/model.h"
 #include "framework/components/kinds/sample_slot.h"
+#include "framework/components/kinds/value_encoder.h"
 #include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/pipeline/build/batch_transforms.h"
@@ -26,7 +27,8 @@ struct ModelOptions {
 
 // The steps that make a field, of the description.
 struct ModelField : components::SampleField {
-  std::string preprocessing;  // JSON as in tenon/preprocessing.h; "null" if there is none
+  std::string preprocessing;                                // JSON as in tenon/preprocessing.h; "null" if there is none
+  std::shared_ptr<const components::ValueEncoder> encoder;  // of the dataset; null: it has none
 };
 
 struct OpenedModel {

@@ -202,11 +202,16 @@ Engine find_engine(const fs::path& prefix, const std::string& given, const std::
   return {folder_of(prefix, minor) / ("libtenon_engine-" + minor + ".so"), std::move(libtorch)};
 }
 
-void* load_engine(const Engine& engine, int mode) {
+void* load_libtorch(const Engine& engine, int mode) {
   // The engine and native plugins need these two by name, and the loader then finds those that are loaded. LibTorch
   // refers to functions of CUDA's libraries that need not be there.
+  void* library = nullptr;
   for (const char* name : {"libc10.so", "libtorch_cpu.so"})
-    open_library(engine.libtorch.folder / "lib" / name, RTLD_LAZY | mode, "install LibTorch again");
+    library = open_library(engine.libtorch.folder / "lib" / name, RTLD_LAZY | mode, "install LibTorch again");
+  return library;
+}
+
+void* load_engine(const Engine& engine) {
   // A patch release without a function that the engine calls is refused here.
   return open_library(engine.file, RTLD_NOW | RTLD_LOCAL,
                       "install LibTorch " + minor_of(engine.libtorch.version) + ".0, or Tenon again");
@@ -219,7 +224,8 @@ void* find_function(void* engine, const char* name, const fs::path& file) {
 }
 
 RunEngine* open_engine(const Engine& engine) {
-  return reinterpret_cast<RunEngine*>(find_function(load_engine(engine, RTLD_GLOBAL), kRunEngineSymbol, engine.file));
+  load_libtorch(engine, RTLD_GLOBAL);
+  return reinterpret_cast<RunEngine*>(find_function(load_engine(engine), kRunEngineSymbol, engine.file));
 }
 
 }  // namespace tenon::program

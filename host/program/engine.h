@@ -48,9 +48,11 @@ class LoadFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Loads LibTorch, and the engine. Returns the handle of the engine, which is never closed. `mode`: RTLD_GLOBAL, or
-// RTLD_LOCAL in a program that has other libraries. Throws LoadFailure with the loader's message.
-void* load_engine(const Engine& engine, int mode);
+// Load LibTorch, and the engine after it. Return the handles of libtorch_cpu.so and of the engine, which are never
+// closed. `mode`: RTLD_GLOBAL, or RTLD_LOCAL in a program that has other libraries. Throw LoadFailure with the loader's
+// message.
+void* load_libtorch(const Engine& engine, int mode);
+void* load_engine(const Engine& engine);
 
 // Returns a function of the engine. Throws LoadFailure if there is none.
 void* find_function(void* engine, const char* name, const std::filesystem::path& file);

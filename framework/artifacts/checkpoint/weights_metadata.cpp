@@ -79,11 +79,13 @@ std::string format_fitted_data(const FittedData& fitted) {
   return object.dump();
 }
 
-FittedData read_fitted_data(const fs::path& file) {
+FittedData read_fitted_data(const fs::path& file) { return parse_fitted_data(read_entry(file, kFittedData)); }
+
+FittedData parse_fitted_data(std::string_view text) {
   FittedData fitted;
-  const json object = parse_object(read_entry(file, kFittedData));
-  for (const auto& [dataset, text] : object.items()) {
-    const auto bytes = text.is_string() ? from_base64(text.get_ref<const std::string&>()) : std::nullopt;
+  const json object = parse_object(text);
+  for (const auto& [dataset, encoded] : object.items()) {
+    const auto bytes = encoded.is_string() ? from_base64(encoded.get_ref<const std::string&>()) : std::nullopt;
     if (!bytes) return {};
     fitted[dataset] = *bytes;
   }

@@ -30,6 +30,7 @@ ModelSizes read_model_sizes(const std::filesystem::path& file);
 inline constexpr const char* kFittedData = "fitted_data";
 using FittedData = std::map<std::string, std::string>;  // bytes by the id of the dataset's component
 std::string format_fitted_data(const FittedData& fitted);
+FittedData parse_fitted_data(std::string_view text);
 FittedData read_fitted_data(const std::filesystem::path& file);
 
 // Returns the metadata of a file of weights: the format, and the others if there are any.

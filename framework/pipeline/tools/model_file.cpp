@@ -16,6 +16,7 @@
 
 #include "framework/artifacts/files/archive_sums.h"
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/components/kinds/value_encoder.h"
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/pipeline/build/connections.h"
 #include "framework/pipeline/tools/export_metadata.h"
@@ -124,7 +125,22 @@ void add_member(PyTorchStreamWriter& writer, const std::string& name, std::strin
   writer.writeRecord(name, bytes.data(), bytes.size());
 }
 
-json describe_field(const components::SampleField& field, const components::Dataset& data, size_t index) {
+// The parameters of the data, and what its training data derived.
+struct DataValues {
+  const config::Values& params;
+  std::string fitted;
+};
+
+DataValues find_data_values(const ModelFileContents& contents) {
+  const config::DataSection& data = contents.plan.data;
+  const auto is_data = [&](const config::NamedDataset& one) { return one.name == contents.data.name(); };
+  const auto found = std::ranges::find_if(data.validation, is_data);
+  const config::NamedDataset& plan = found == data.validation.end() ? data.train : *found;
+  return {plan.params, contents.data.read_fitted_data()};
+}
+
+json describe_field(const components::SampleField& field, const ModelFileContents& contents, size_t index) {
+  const components::Dataset& data = contents.data;
   json printed{{"name", field.name},
                {"dtype", components::dtype_name(field.dtype)},
                {"shape", field.shape},
@@ -133,6 +149,9 @@ json describe_field(const components::SampleField& field, const components::Data
   for (size_t i = 0; i < field.element_bytes; ++i) padding.push_back(std::to_integer<int>(field.padding[i]));
   for (const components::FieldSteps& known : data.preprocessing())
     if (known.field == index) printed["preprocessing"] = json::parse(known.steps);
+  const DataValues values = find_data_values(contents);
+  if (components::ValueEncoder::make(data.component(), values.params, values.fitted, field.name))
+    printed["encoder"] = true;
   return printed;
 }
 
@@ -153,7 +172,7 @@ json describe_run(const ModelFileContents& contents) {
   const std::vector<components::SampleField>& fields = contents.data.fields();
   for (size_t i = 0; i < fields.size(); ++i)
     if (std::ranges::count(wiring.sources(), i, &Source::index) > 0)
-      run["fields"].push_back(describe_field(fields[i], contents.data, i));
+      run["fields"].push_back(describe_field(fields[i], contents, i));
   for (const Source& source : wiring.sources())
     if (source.index >= fields.size())
       throw support::Error(kUnwritable,
@@ -167,8 +186,8 @@ json describe_run(const ModelFileContents& contents) {
   return run;
 }
 
-json describe_plugin(const components::PluginInfo& plugin, const fs::path& prefix) {
-  const bool is_bundled = plugin.file.string().starts_with(prefix.string() + "/");
+json describe_plugin(const components::PluginInfo& plugin, const std::vector<fs::path>& bundled_plugins) {
+  const bool is_bundled = std::ranges::count(bundled_plugins, plugin.file.parent_path()) > 0;
   return {{"id", plugin.id},
           {"version", plugin.version},
           {"file", plugin.file.filename().string()},
@@ -203,7 +222,13 @@ size_t write_model_file(const fs::path& file, const ModelFileContents& contents)
   json description = json::parse(format_export_metadata(contents.plan, contents.model, &contents.data, {}));
   description["model_file"] = kModelFileFormat;
   description["run"] = describe_run(contents);
-  description["plugins"] = {describe_plugin(*contents.model.component().plugin, contents.prefix)};
+  description["plugins"] = {describe_plugin(*contents.model.component().plugin, contents.bundled_plugins)};
+  const json& fields = description["run"]["fields"];
+  if (std::ranges::any_of(fields, [](const json& field) { return field.contains("encoder"); })) {
+    description["plugins"].push_back(describe_plugin(*contents.data.component().plugin, contents.bundled_plugins));
+    const artifacts::FittedData fitted = {{contents.data.component().schema.id, find_data_values(contents).fitted}};
+    description["run"]["fitted_data"] = json::parse(artifacts::format_fitted_data(fitted));
+  }
   std::vector<components::NamedTensor> tensors = contents.model.tensors();
   ArchiveWithDigest archive(file);
   PyTorchStreamWriter writer([&](const void* bytes, size_t size) {

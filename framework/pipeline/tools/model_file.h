@@ -14,6 +14,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/dataset.h"
@@ -30,10 +31,10 @@ inline constexpr int kModelFileFormat = 1;
 struct ModelFileContents {
   const config::RunPlan& plan;  // with all sizes of the model
   const components::Model& model;
-  const components::Dataset& data;                   // describes the inputs
-  int64_t step = 0, epoch = 0;                       // of the weights
-  std::filesystem::path prefix;                      // of the installation, whose plugins need not be the same file
-  std::map<std::string, std::string> metadata = {};  // of the weights
+  const components::Dataset& data;                     // describes the inputs
+  int64_t step = 0, epoch = 0;                         // of the weights
+  std::vector<std::filesystem::path> bundled_plugins;  // folders of the installation, whose plugins may change
+  std::map<std::string, std::string> metadata = {};    // of the weights
 };
 
 // Returns the number of tensors. Throws Error(configuration) if the file cannot be written, if the data do not fit the

@@ -101,11 +101,12 @@ bool is_infinite(std::string_view cell) {
 }
 
 // Returns no value if the cell is missing.
-std::optional<double> number_in(const Csv& csv, size_t row, size_t column) {
-  const std::string_view cell = csv.cell(row, column);
+// `place()`: of the cell, for messages.
+template <class Place>
+std::optional<double> read_number(std::string_view cell, const Place& place) {
   if (is_missing(cell)) return std::nullopt;
   if (const std::optional<double> number = tables::parse_number(trim(cell))) return number;
-  throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(cell) +
+  throw tenon::DataError(place() + ": \"" + std::string(cell) +
                          "\" is not a finite 32-bit number; fix the cell, or list the column in the parameter "
                          "\"categorical\" or \"ignore\"");
 }
@@ -340,7 +341,8 @@ FeatureColumns::Column FeatureColumns::fit(const Part& training, const std::stri
   }
   std::vector<double> numbers;
   for (const size_t row : training.rows) {
-    if (const std::optional<double> number = number_in(csv, row, column)) numbers.push_back(*number);
+    const std::optional<double> number = read_number(csv.cell(row, column), [&] { return csv.place(row, column); });
+    if (number) numbers.push_back(*number);
   }
   if (numbers.empty()) {
     throw tenon::DataError(place +
@@ -356,16 +358,29 @@ FeatureColumns::Features FeatureColumns::encode(const Part& part) const {
   const std::vector<size_t> places = find_columns(part);
   Features features;
   features.numbers.reserve(part.rows.size() * width_);
-  for (const size_t row : part.rows) {
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].categories.empty()) {
-        append_number(columns_[i], *part.csv, row, places[i], features);
-      } else {
-        append_categories(columns_[i], part.csv->cell(row, places[i]), features);
-      }
-    }
-  }
+  for (const size_t row : part.rows)
+    for (size_t i = 0; i < columns_.size(); ++i)
+      append(
+          columns_[i], part.csv->cell(row, places[i]), [&] { return part.csv->place(row, places[i]); }, features);
   return features;
+}
+
+FeatureColumns::Features FeatureColumns::encode_row(const std::vector<std::string_view>& cells) const {
+  if (cells.size() != columns_.size())
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "the row has " + std::to_string(cells.size()) + " cells; expected " +
+                                                   std::to_string(columns_.size()) + ", one for each column");
+  Features features;
+  features.numbers.reserve(width_);
+  for (size_t i = 0; i < columns_.size(); ++i)
+    append(
+        columns_[i], cells[i], [&] { return "column \"" + columns_[i].name + '"'; }, features);
+  return features;
+}
+
+std::vector<std::string> FeatureColumns::names() const {
+  std::vector<std::string> names;
+  for (const Column& column : columns_) names.push_back(column.name);
+  return names;
 }
 
 std::vector<size_t> FeatureColumns::find_columns(const Part& part) const {
@@ -381,7 +396,9 @@ std::vector<size_t> FeatureColumns::find_columns(const Part& part) const {
   return places;
 }
 
-void FeatureColumns::append_categories(const Column& column, std::string_view cell, Features& features) const {
+template <class Place>
+void FeatureColumns::append(const Column& column, std::string_view cell, const Place& place, Features& features) const {
+  if (column.categories.empty()) return append_number(column, cell, place, features);
   const std::string name = formats::clean_name(cell);
   for (const std::string& category : column.categories) features.numbers.push_back(category == name ? 1.0f : 0.0f);
   if (contains(column.categories, name)) return;
@@ -390,11 +407,12 @@ void FeatureColumns::append_categories(const Column& column, std::string_view ce
     features.unknown_examples.push_back(column.name + " \"" + std::string(cell) + '"');
 }
 
-void FeatureColumns::append_number(const Column& column, const Csv& csv, size_t row, size_t place,
+template <class Place>
+void FeatureColumns::append_number(const Column& column, std::string_view cell, const Place& place,
                                    Features& features) const {
-  const std::optional<double> number = number_in(csv, row, place);
+  const std::optional<double> number = read_number(cell, place);
   if (!number && !fills_missing_) {
-    throw tenon::DataError(csv.place(row, place) + ": \"" + std::string(csv.cell(row, place)) +
+    throw tenon::DataError(place() + ": \"" + std::string(cell) +
                            "\" is a missing value; expected a number; remove the row, or set missing = \"mean\" to use "
                            "the mean of the training rows");
   }

@@ -146,6 +146,10 @@ class FeatureColumns {
   // missing column, or a cell that is not a number in a number column.
   Features encode(const Part& part) const;
 
+  // The same of one row. `cells`: in the order of names(). Throws tenon::DataError naming the column.
+  Features encode_row(const std::vector<std::string_view>& cells) const;
+  std::vector<std::string> names() const;
+
   // Returns for example `9 features of 7 columns; categorical: origin (3)`.
   std::string describe() const;
 
@@ -160,8 +164,11 @@ class FeatureColumns {
   void refuse_other_columns(const tenon::Params& params) const;
   Column fit(const Part& training, const std::string& name, bool is_categorical) const;
   std::vector<size_t> find_columns(const Part& part) const;
-  void append_categories(const Column& column, std::string_view cell, Features& features) const;
-  void append_number(const Column& column, const tables::Csv& csv, size_t row, size_t place, Features& features) const;
+  // `place()`: of the cell, for messages.
+  template <class Place>
+  void append(const Column& column, std::string_view cell, const Place& place, Features& features) const;
+  template <class Place>
+  void append_number(const Column& column, std::string_view cell, const Place& place, Features& features) const;
 
   std::string learned_from_;
   bool fills_missing_;

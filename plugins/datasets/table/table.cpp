@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tenon/draft/fitted_data.hpp>
+#include <tenon/draft/value_encoder.hpp>
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/class_names.h"
@@ -203,6 +204,32 @@ class Table {
 
   std::string fitted_data() const { return fitted_; }
 
+  // The features of a row, with the statistics of the training data.
+  class RowEncoder final : public tenon::draft::ValueEncoder {
+   public:
+    explicit RowEncoder(FeatureColumns features) : features_(std::move(features)), names_(features_.names()) {}
+    const std::vector<std::string>& columns() const override { return names_; }
+    void encode(const std::vector<std::string_view>& cells, const tenon::draft::EncodedSlot& slot) const override {
+      const FeatureColumns::Features encoded = features_.encode_row(cells);
+      std::copy(encoded.numbers.begin(), encoded.numbers.end(),
+                slot.open<float>({static_cast<int64_t>(features_.width())}));
+      if (encoded.unknown > 0)
+        tenon::log_warning("a cell has a category that no training row has, " +
+                           formats::join(encoded.unknown_examples) +
+                           ", which becomes zeros; expected only categories of the training rows");
+    }
+
+   private:
+    FeatureColumns features_;
+    std::vector<std::string> names_;
+  };
+
+  static std::unique_ptr<tenon::draft::ValueEncoder> make_encoder(const tenon::Params& params, std::string_view fitted,
+                                                                  const std::string& field) {
+    if (field != "features" || fitted.empty()) return nullptr;
+    return std::make_unique<RowEncoder>(parse_learned(fitted, params).columns);
+  }
+
   std::vector<tenon::Preprocessing> preprocessing() const { return {{"features", steps_}}; }
 
   uint64_t fingerprint() const {
@@ -232,6 +259,21 @@ class Table {
       return writer.text();
     }
   };
+
+  // What the training data derived, see read_learned().
+  static Learned parse_learned(std::string_view fitted, const tenon::Params& params) {
+    TextReader reader(fitted, kForm);
+    Learned learned{FeatureColumns(reader, params)};
+    learned.target_scales.resize(reader.number());
+    for (Scale& scale : learned.target_scales) {
+      scale.mean = reader.floating();
+      scale.deviation = reader.floating();
+    }
+    learned.classes.resize(reader.number());
+    for (std::string& name : learned.classes) name = reader.text();
+    reader.finish();
+    return learned;
+  }
 
   static Learned learn(const Part& training, const tenon::Params& params) {
     const std::string target = params.text("target");
@@ -270,16 +312,7 @@ class Table {
 
   // Throws tenon::Error if the parameters contradict the training data.
   static Learned read_learned(std::string_view fitted, const tenon::Params& params, const Part& part) {
-    TextReader reader(fitted, kForm);
-    Learned learned{FeatureColumns(reader, params)};
-    learned.target_scales.resize(reader.number());
-    for (Scale& scale : learned.target_scales) {
-      scale.mean = reader.floating();
-      scale.deviation = reader.floating();
-    }
-    learned.classes.resize(reader.number());
-    for (std::string& name : learned.classes) name = reader.text();
-    reader.finish();
+    Learned learned = parse_learned(fitted, params);
     const std::vector<std::string> listed = params.texts("classes");
     learned.classes_from = listed.empty() ? "the training data contain" : "the parameter \"classes\" lists";
     if (!listed.empty() && listed != learned.classes && !params.text("label_separator").empty())
@@ -381,5 +414,5 @@ class Table {
 }  // namespace table
 
 TENON_PLUGIN("table", "0.1.0", "Apache-2.0", "Rows of a table as features for prediction.",
-             tenon::draft::fitted_dataset<table::Table>(
-                 "table", "rows of a CSV file: numbers and categories, with a number or a class as the target"))
+             tenon::draft::with_value_encoder<table::Table>(tenon::draft::fitted_dataset<table::Table>(
+                 "table", "rows of a CSV file: numbers and categories, with a number or a class as the target")))

@@ -1,0 +1,1 @@
+extern "C" int other_libtorch() { return 0; }
