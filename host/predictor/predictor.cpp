@@ -15,6 +15,7 @@
 #include "framework/support/diagnostics/error.h"
 #include "host/predict/predicted_rows.h"
 #include "host/predictor/log_scope.h"
+#include "host/predictor/one_thread.h"
 
 namespace tenon::predictor {
 
@@ -71,7 +72,10 @@ Predictor::Predictor(const ModelOptions& options, uint32_t threads, uint32_t con
     runners_.push_back(std::make_unique<Runner>(Runner{model, opened_->connect(model)}));
   columns_ = host::choose_columns({}, opened_->models.front(), {}, {std::nullopt, false});
   describe();
-  workers_ = std::make_unique<WorkerThreads>(count, [this](size_t number) { start_thread(number); });
+  if (threads_ == 1)
+    numbers_ = std::make_unique<FreeNumbers>(count);
+  else
+    workers_ = std::make_unique<WorkerThreads>(count, [this](size_t number) { start_thread(number); });
   info_.threads = threads_;
   info_.concurrency = static_cast<uint32_t>(count);
 }
@@ -156,6 +160,11 @@ std::unique_ptr<Prediction> Predictor::run(const tenon_predictor_request& reques
   if (ring.has_varying_fields()) ring.pad(0, samples);
   data::Batch batch{};
   ring.describe_batch(0, samples, batch);
+  if (numbers_) {
+    const FreeNumbers::Use use(*numbers_);
+    const OneThread settings(opened_->plan.run.flush_denormal);
+    return compute(use.number(), batch, request.top_k);
+  }
   std::unique_ptr<Prediction> prediction;
   workers_->run([&, target = LogScope::current()](size_t number) {
     const LogScope scope(target);

@@ -66,6 +66,9 @@ class Predictor {
   config::ClassNames class_names_;  // of the outputs
   tenon_predictor_info info_{};
 
+  // With one thread per prediction, it runs on the calling thread, which a hand-over would delay. With more, OpenMP's
+  // threads belong to threads of the predictor, and a program with many threads does not get a team for each.
+  std::unique_ptr<FreeNumbers> numbers_;
   std::unique_ptr<WorkerThreads> workers_;  // the last member: its threads use the others
 };
 

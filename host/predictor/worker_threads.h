@@ -1,4 +1,4 @@
-// The threads that run the models of a predictor. Needs no LibTorch.
+// Where the models of a predictor run: on threads of the predictor, or on the calling thread. Needs no LibTorch.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 
 namespace tenon::predictor {
 
+// Threads that do work for others.
 class WorkerThreads {
  public:
   // Calls `start(number)` on each new thread. Throws what one of them throws, or std::system_error if a thread cannot
@@ -23,31 +24,52 @@ class WorkerThreads {
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
 
-  size_t count() const { return threads_.size(); }
-
   // [any thread] Calls `work(number)` on a free thread, in the order of the calls, and returns when it is done. Throws
   // what it throws.
   using Work = std::function<void(size_t number)>;
   void run(const Work& work);
 
  private:
+  // Work that a thread waits for.
   struct Call {
     const Work* work;
     std::exception_ptr error = {};
-    std::atomic<bool> is_done = false;
+    bool is_done = false;
+    std::condition_variable done = {};
   };
-  // A call that a thread waits for, or has begun.
-  static void wait(const Call& call, bool may_spin);
+  void end();
   void serve(size_t number);
-  Call* take();
 
   std::mutex mutex_;
   std::condition_variable has_call_;
   std::deque<Call*> calls_;
-  std::atomic<size_t> waiting_ = 0;  // calls_.size(), read without the mutex
-  std::atomic<size_t> idle_ = 0;     // threads without a call
   bool is_ending_ = false;
   std::vector<std::thread> threads_;
+};
+
+// Numbers from 0 that one thread at a time has.
+class FreeNumbers {
+ public:
+  explicit FreeNumbers(size_t count);
+
+  // [any thread] Has a number while it lives. The constructor waits for a free one.
+  class Use {
+   public:
+    explicit Use(FreeNumbers& numbers);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    size_t number() const { return number_; }
+
+   private:
+    FreeNumbers& numbers_;
+    size_t number_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable is_free_;
+  std::vector<size_t> free_;
 };
 
 }  // namespace tenon::predictor

@@ -1,1 +1,0 @@
-extern "C" int other_libtorch() { return 0; }
