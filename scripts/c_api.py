@@ -20,8 +20,9 @@ GROUPS = {
         "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files", "draft/memory_format", "draft/results"],
     "Operators in C": ["ops", "ops/call", "called_operators", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
     "Losses and metrics": ["loss", "draft/loss_sums", "metric", "run_metrics"],
-    "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/field_details", "draft/fitted_data", "draft/images", "draft/transforms"],
+    "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/field_details", "draft/fitted_data", "draft/images", "draft/transforms", "draft/value_encoder"],
     "Callbacks": ["callback", "run_progress", "run_tensors", "run_values", "saved_state"],
+    "Programs that predict": ["draft/predictor"],
 }
 INTRODUCTION = """# C API
 

@@ -21,7 +21,8 @@ int main(int count, char** arguments) {
   for (int i = 2; i < count && row.cell_count < 256; ++i)
     cells[row.cell_count++] = tenon_make_string(arguments[i], strlen(arguments[i]));
   const tenon_predictor_value* values[] = {&row};
-  const tenon_predictor_request request = {.size = sizeof request, .values = values, .value_count = 1, .sample_count = 1};
+  const tenon_predictor_request request = {
+      .size = sizeof request, .values = values, .value_count = 1, .sample_count = 1};
   const tenon_prediction* prediction = NULL;
   tenon_status status = TENON_OK;
   if (count > 2) status = tenon_predictor_run(predictor, &request, &prediction);

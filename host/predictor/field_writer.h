@@ -41,7 +41,7 @@ class FieldWriter {
   // Memory for a sample of this shape. Throws Error(configuration) if the field cannot have it.
   void* find_memory(std::span<const int64_t> shape, const std::string& place, const components::SampleSlot& slot) const;
 
-  // Calls `write(sink)`, which returns a status of the plugin interface, with a sink whose slot 0 is the memory of the
+  // Calls `write(sink)`, which returns a status of the plugin interface, with a sink that has the memory of the
   // sample. Throws what find_memory() throws.
   template <class Write>
   tenon_status write_to_sink(const std::string& place, const components::SampleSlot& slot, const Write& write) const {

@@ -48,7 +48,9 @@ fs::path find_library_file() {
   Dl_info found{};
   if (dladdr(reinterpret_cast<const void*>(&find_library_file), &found) == 0 || !found.dli_fname)
     throw Refusal(TENON_FAILED, "libtenon_predictor: the loader does not know its file");
-  return resolve(fs::absolute(found.dli_fname));
+  std::error_code ignored;  // no current folder: the path then stays as it is
+  const fs::path file = fs::absolute(found.dli_fname, ignored);
+  return resolve(ignored ? found.dli_fname : file);
 }
 
 // The folder of the LibTorch that this process has loaded, without lib/libtorch_cpu.so; empty: none.

@@ -184,7 +184,7 @@ components::Catalogue open_plugins(const json& description, const ModelOptions& 
                                      read_pins(description, options));
 }
 
-// A model whose tensors have the memory of those of another one.
+// Lets the tensors of a model have the memory of those of another one.
 void share_memory(const components::Model& from, const components::Model& to) {
   for (size_t i = 0; i < from.tensors().size(); ++i) {
     at::Tensor tensor = to.tensors()[i].tensor;

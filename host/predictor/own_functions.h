@@ -1,4 +1,4 @@
-// Keeps LibTorch from calling functions of the program that have the names of its own.
+// Keeps LibTorch from calling functions of the program in place of those that it defines.
 #pragma once
 
 namespace tenon::predictor {

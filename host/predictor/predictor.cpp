@@ -31,7 +31,7 @@ uint32_t choose_threads(uint32_t threads) {
   return threads > 0 ? threads : static_cast<uint32_t>(config::count_usable_cores());
 }
 
-// An output may be a view of an input, whose memory ends with the call.
+// An output may be a view of an input, and the memory of inputs ends with the call.
 at::Tensor keep(const at::Tensor& tensor) { return tensor.clone(at::MemoryFormat::Contiguous); }
 
 // The names of the classes of an output, where its port or its result says that it has classes; or none.

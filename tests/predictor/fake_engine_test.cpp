@@ -48,7 +48,7 @@ void on_threads(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("threads open, use and close predictors at the same time, and each has its own error") {
+TEST_CASE("threads open, use and close predictors at the same time, and each has a separate error") {
   std::atomic<int> wrong = 0;
   on_threads([&](int thread) {
     const bool fails = thread % 2 == 1;

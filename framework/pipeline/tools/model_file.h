@@ -33,7 +33,7 @@ struct ModelFileContents {
   const components::Model& model;
   const components::Dataset& data;                     // describes the inputs
   int64_t step = 0, epoch = 0;                         // of the weights
-  std::vector<std::filesystem::path> bundled_plugins;  // folders of the installation, whose plugins may change
+  std::vector<std::filesystem::path> bundled_plugins;  // folders of the installation; their plugins may change
   std::map<std::string, std::string> metadata = {};    // of the weights
 };
 

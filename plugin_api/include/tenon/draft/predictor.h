@@ -26,7 +26,7 @@ typedef struct tenon_predictor tenon_predictor;
 
 enum {
   /* Accepts a plugin file that differs from the one that the model was exported with. Plugins of the installation may
-   * always differ, because each version of Tenon has its own build of them. */
+   * always differ, because each version of Tenon builds them again. */
   TENON_PREDICTOR_ANY_PLUGIN = 1
 };
 

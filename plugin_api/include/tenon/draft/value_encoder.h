@@ -23,7 +23,7 @@ TENON_FREEZE(tenon_value_encoder_info, column_count, 24);
 typedef struct tenon_value_encoder {
   uint64_t size;
 
-  /* [train] Creates the encoder of a field. `params`: of the dataset whose samples the model was trained with; those of
+  /* [train] Creates the encoder of a field. `params`: of the dataset that the model was trained with; those of
    * the type path are empty. `fitted`: what the training data derived (fitted_data.h); may be empty. Reads no data.
    * Returns TENON_NOT_FOUND if the dataset cannot make the field of a value, and TENON_BAD_DATA for bytes that it
    * cannot read. */
