@@ -228,7 +228,15 @@ void append_options(const RunFile& file, std::vector<std::string>& words) {
   for (const std::string& one : file.overrides) words.insert(words.end(), {"--set", one});
 }
 
-RunFile Arguments::run_file() const { return {text("config"), texts("set"), plugin_directories()}; }
+RunFile Arguments::run_file() const {
+  RunFile file{text("config"), texts("set"), plugin_directories()};
+  if (is_model_file(file.config) && !command_.reads_model_files)
+    refuse("--config is " + file.config.string() + ", a model file, which only evaluate and predict read",
+           "a run file");
+  return file;
+}
+
+bool is_model_file(const std::filesystem::path& config) { return config.extension() == ".tenon"; }
 
 void Arguments::refuse(const std::string& what, const std::string& expected) const {
   refuse_command_line(&command_, what, expected);

@@ -26,6 +26,9 @@ struct RunFile {
   std::vector<std::filesystem::path> plugin_directories;
 };
 
+// A file of `host export --output NAME.tenon` in place of a run file.
+bool is_model_file(const std::filesystem::path& config);
+
 // Appends the options that give a command this run file.
 void append_options(const RunFile& file, std::vector<std::string>& words);
 
@@ -99,6 +102,7 @@ struct Command {
   int (*run)(const Arguments& arguments);
   // Several processes, such as those of torchrun, would do the same work and write the same files.
   bool is_for_one_process = false;
+  bool reads_model_files = false;  // --config may be a model file
 };
 
 // `width`: columns of the text that it prints.

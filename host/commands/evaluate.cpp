@@ -36,7 +36,7 @@ bool is_augmented(const OpenedEvaluation& evaluation) {
 
 void print_json(const OpenedEvaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
   const artifacts::FoundWeights& weights = evaluation.weights();
-  Json all{{"weights", weights.file.string()},
+  Json all{{"weights", evaluation.weights_file().string()},
            {"checkpoint", weights.checkpoint.empty() ? Json() : Json(weights.checkpoint.string())},
            {"epoch", weights.checkpoint.empty() ? Json() : Json(weights.epoch)},
            {"step", weights.checkpoint.empty() ? Json() : Json(weights.step)},
@@ -107,6 +107,7 @@ extern const Command evaluate_command{.name = "evaluate",
                                           "on another dataset of the run file.",
                                       .page = "guides/evaluate_and_predict.md",
                                       .add_options = add_evaluate_options,
-                                      .run = evaluate};
+                                      .run = evaluate,
+                                      .reads_model_files = true};
 
 }  // namespace tenon::host

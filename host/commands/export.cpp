@@ -99,7 +99,8 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   size_t count = 0;
   if (is_model_file) {
     count = pipeline::write_model_file(
-        output, {.plan = plan,
+        output, {.schemas = opened.catalogue,
+                 .plan = plan,
                  .model = model,
                  .data = *data.dataset,
                  .step = weights.step,

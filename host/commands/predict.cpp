@@ -286,6 +286,7 @@ extern const Command predict_command{
         "safetensors file, as pictures of masks or as a page.",
     .page = "guides/evaluate_and_predict.md",
     .add_options = add_predict_options,
-    .run = predict};
+    .run = predict,
+    .reads_model_files = true};
 
 }  // namespace tenon::host

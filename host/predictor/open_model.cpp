@@ -122,9 +122,7 @@ config::Values read_params(const json& given, const config::ComponentSchema& sch
 config::Values read_model_params(const json& description, const config::ComponentSchema& schema,
                                  pipeline::ModelFile& file) {
   json given = description.at("model").at("params");
-  if (description.contains("files"))
-    for (const auto& [param, member] : description.at("files").items())
-      given[param] = file.open(member.get<std::string>()).string();
+  for (const auto& [param, path] : file.open_files()) given[param] = path.string();
   return read_params(given, schema, "model.params", file.path());
 }
 

@@ -9,7 +9,6 @@
 
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/config/file/format_run_plan.h"
-#include "framework/config/file/read_run_config.h"
 #include "framework/config/file/usable_resources.h"
 #include "framework/cuda/open_device.h"
 #include "framework/distributed/launch/elastic_size.h"
@@ -164,8 +163,7 @@ std::optional<int> launch_processes_if_needed(const LaunchOptions& options, cons
     if (world.launcher == World::Launcher::tenon && !world.is_first()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     return std::nullopt;
   }
-  const config::RunConfig config =
-      config::read_run_config(options.file.config, options.file.overrides, options.file.plugin_directories);
+  const config::RunConfig config = read_run_file(options.file).config;
   const int64_t processes = config.declared.distributed.processes;
   if (processes == 1 && options.restarts == 0) return std::nullopt;
   check_run_file(options.file, config);  // each process would report the same error

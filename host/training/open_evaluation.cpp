@@ -1,10 +1,12 @@
 #include "host/training/open_evaluation.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
 #include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/parameter_roles.h"
 #include "framework/data/feed.h"
@@ -68,9 +70,26 @@ OpenedRunFile choose(OpenedRunFile run, const OpenedEvaluation::Choice& choice, 
   return run;
 }
 
-artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan,
-                                         const components::Catalogue& catalogue) {
-  artifacts::FoundWeights weights = use_weights(checkpoint, plan);
+// The weights of a model file, unless others are named.
+artifacts::FoundWeights use_weights_of(pipeline::ModelFile& file, const std::string& checkpoint,
+                                       config::RunPlan& plan) {
+  if (checkpoint != artifacts::kLatest) return use_weights(checkpoint, plan);
+  const nlohmann::json& description = file.description();
+  artifacts::FoundWeights weights;
+  if (description.contains("weights"))
+    weights = use_weights(file.open(description.at("weights").get<std::string>()), plan);
+  const nlohmann::json& run = description.at("run");
+  weights.step = run.at("step").get<int64_t>();
+  weights.epoch = run.at("epoch").get<int64_t>();
+  return weights;
+}
+
+artifacts::FoundWeights find_weights_for(const std::string& checkpoint, OpenedRunFile& run) {
+  config::RunPlan& plan = run.plan;
+  const components::Catalogue& catalogue = run.catalogue;
+  artifacts::FoundWeights weights =
+      run.model_file ? use_weights_of(*run.model_file, checkpoint, plan) : use_weights(checkpoint, plan);
+  if (weights.file.empty()) return weights;  // the model's archive has them
   use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
   use_folds(plan, weights.file);
   for (const config::NamedDataset& dataset : plan.data.validation)
@@ -85,11 +104,11 @@ OpenedEvaluation::OpenedEvaluation(const RunFile& file, const Choice& choice, Of
 
 OpenedEvaluation::OpenedEvaluation(OpenedRunFile run, const Choice& choice, Of of, distributed::ProcessGroup& group)
     : run_(choose(std::move(run), choice, of)),
-      weights_(find_weights_for(choice.checkpoint, run_.plan, run_.catalogue)),
+      weights_(find_weights_for(choice.checkpoint, run_)),
       parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
   parts_.test_time_augmentation = choice.augmentation;
   // All validation data are numbered alike.
-  report_unnamed_classes(weights_.file.string(), run_.plan.data.class_names,
+  report_unnamed_classes(weights_file().string(), run_.plan.data.class_names,
                          parts_.validation.front()->feed.class_names());
 }
 
@@ -137,8 +156,13 @@ int evaluate_in_processes(const EvaluationOptions& options, const std::function<
   }
 }
 
+std::filesystem::path OpenedEvaluation::weights_file() const {
+  const bool is_member = run_.model_file && (weights_.file.empty() || run_.model_file->has_opened(weights_.file));
+  return is_member ? run_.model_file->path() : weights_.file;
+}
+
 std::string OpenedEvaluation::describe_weights() const {
-  if (weights_.checkpoint.empty()) return support::show_path(weights_.file);
+  if (weights_.checkpoint.empty()) return support::show_path(weights_file());
   return fmt::format("{} (epoch {}, step {}{})", support::show_path(weights_.checkpoint), weights_.epoch, weights_.step,
                      weights_.monitor.empty() ? "" : ", the best by " + weights_.monitor);
 }

@@ -41,11 +41,13 @@ class OpenedEvaluation {
 
   const config::RunPlan& plan() const { return *parts_.plan; }
   const artifacts::FoundWeights& weights() const { return weights_; }
+  // The file of the weights, or the model file that contains them.
+  std::filesystem::path weights_file() const;
   pipeline::Evaluation& parts() { return parts_; }
   const pipeline::Evaluation& parts() const { return parts_; }
   // The position of the run when the weights were saved.
   components::StepContext context() const;
-  // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file name.
+  // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the name of the file.
   std::string describe_weights() const;
 
  private:

@@ -34,10 +34,11 @@ components::Catalogue find_plugins(const RunFile& file, const config::RunConfig&
                                      config::resolve_plugin_pins(config));
 }
 
-OpenedRunFile open(const RunFile& file, Computes computes, config::Needs needs, int local_rank) {
+OpenedRunFile open_read(const RunFile& file, const RunFileContents& contents, Computes computes, config::Needs needs,
+                        int local_rank) {
   start_call_reports();
   if (computes == Computes::yes) pipeline::reuse_tensor_memory();
-  const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
+  const config::RunConfig& config = contents.config;
   const support::Installation installation = support::find_installation();
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
@@ -57,10 +58,41 @@ OpenedRunFile open(const RunFile& file, Computes computes, config::Needs needs, 
   catalogue.open_plugins_of(config::used_transforms(plan, catalogue));
   components::add_transform_names(catalogue.component_ids(config::ComponentKind::transform));
   restore_standard_streams();
-  return {std::move(catalogue), std::move(plan), std::move(device)};
+  return {std::move(catalogue), std::move(plan), std::move(device), contents.model_file};
+}
+
+// Errors name the members of a model file.
+template <class Work>
+auto with_names_of(const pipeline::ModelFile* file, const Work& work) {
+  try {
+    return work();
+  } catch (const support::Error& error) {
+    if (!file) throw;
+    throw support::Error(error.kind(), file->name_members(error.what()));
+  }
+}
+
+OpenedRunFile open(const RunFile& file, Computes computes, config::Needs needs, int local_rank) {
+  const RunFileContents contents = read_run_file(file);
+  return with_names_of(contents.model_file.get(),
+                       [&] { return open_read(file, contents, computes, needs, local_rank); });
 }
 
 }  // namespace
+
+RunFileContents read_run_file(const RunFile& file) {
+  if (!is_model_file(file.config))
+    return {config::read_run_config(file.config, file.overrides, file.plugin_directories), nullptr};
+  auto model_file = std::make_shared<pipeline::ModelFile>(file.config);
+  return with_names_of(model_file.get(), [&]() -> RunFileContents {
+    std::vector<std::string> overrides;
+    for (const auto& [param, path] : model_file->open_files())
+      overrides.push_back("model.params." + param + "=" + config::to_toml(path.string()));
+    overrides.insert(overrides.end(), file.overrides.begin(), file.overrides.end());
+    return {config::read_run_config(model_file->open(pipeline::kModelRunFile), overrides, file.plugin_directories),
+            model_file};
+  });
+}
 
 void check_run_file(const RunFile& file, const config::RunConfig& config) {
   components::install_libtorch();  // otherwise plugins that call its operators are refused

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "framework/components/loading/catalogue.h"
 #include "framework/config/file/run_config.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/cuda/open_device.h"
+#include "framework/pipeline/tools/model_file.h"
 #include "framework/support/compute/compute_device.h"
 #include "host/command_line/command.h"
 
@@ -17,13 +19,24 @@ struct OpenedRunFile {
   components::Catalogue catalogue;
   config::RunPlan plan;
   cuda::OpenedDevice device;
+  std::shared_ptr<pipeline::ModelFile> model_file = {};  // null: a run file was opened
 };
+
+// A run file that was read, or that of a model file with the files of its model.
+struct RunFileContents {
+  config::RunConfig config;
+  std::shared_ptr<pipeline::ModelFile> model_file;  // null: a run file
+};
+
+// Throws Error as read_run_config and ModelFile do.
+RunFileContents read_run_file(const RunFile& file);
 
 // Whether the command computes on the run's device.
 enum class Computes { no, yes };
 
 // Reads the run file with its overrides, opens the device, resolves the plan and opens the plugins that it uses. Throws
-// Error as read_run_config, open_device, Catalogue and resolve_run_plan do. `local_rank`: rank of this process on this
+// Error as read_run_config, open_device, Catalogue and resolve_run_plan do. The run file of a model file is the one in
+// it, with the files of its model. `local_rank`: rank of this process on this
 // machine.
 OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank = 0);
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string refuse(const tenon::draft::PredictorOptions& options) {
+std::string refuse_options(const tenon::draft::PredictorOptions& options) {
   try {
     const Predictor predictor(options);
   } catch (const PredictorError& error) {
@@ -61,7 +61,7 @@ TEST_CASE("another build of the plugin is refused, unless the program accepts it
   fs::copy_file(fs::path(TENON_DETECTOR) / "detector_example.so", other / "detector_example.so");
   const std::string bytes = read_file(other / "detector_example.so");
   write_file(other / "detector_example.so", bytes + "\n");
-  const std::string message = refuse({.model = exported.file, .plugins = {other.string()}});
+  const std::string message = refuse_options({.model = exported.file, .plugins = {other.string()}});
   CHECK(tenon::contains(message, "detector_example.so: has the SHA-256"));
   CHECK(tenon::contains(message, "open the model with TENON_PREDICTOR_ANY_PLUGIN if you trust the new one"));
   const Predictor predictor({.model = exported.file, .plugins = {other.string()}, .accepts_any_plugin = true});
@@ -71,6 +71,6 @@ TEST_CASE("another build of the plugin is refused, unless the program accepts it
 TEST_CASE("plugins come from the places that the program names alone") {
   const ExportedModel exported = export_detector();
   setenv("TENON_PLUGIN_PATH", TENON_DETECTOR, 1);
-  CHECK(tenon::contains(refuse({.model = exported.file}), "detector_example.so"));
+  CHECK(tenon::contains(refuse_options({.model = exported.file}), "detector_example.so"));
   unsetenv("TENON_PLUGIN_PATH");
 }

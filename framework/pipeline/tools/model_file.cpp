@@ -17,6 +17,7 @@
 #include "framework/artifacts/files/archive_sums.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/components/kinds/value_encoder.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/pipeline/build/connections.h"
 #include "framework/pipeline/tools/export_metadata.h"
@@ -125,18 +126,11 @@ void add_member(PyTorchStreamWriter& writer, const std::string& name, std::strin
   writer.writeRecord(name, bytes.data(), bytes.size());
 }
 
-// The parameters of the data, and what its training data derived.
-struct DataValues {
-  const config::Values& params;
-  std::string fitted;
-};
-
-DataValues find_data_values(const ModelFileContents& contents) {
+const config::NamedDataset& find_data(const ModelFileContents& contents) {
   const config::DataSection& data = contents.plan.data;
   const auto is_data = [&](const config::NamedDataset& one) { return one.name == contents.data.name(); };
   const auto found = std::ranges::find_if(data.validation, is_data);
-  const config::NamedDataset& plan = found == data.validation.end() ? data.train : *found;
-  return {plan.params, contents.data.read_fitted_data()};
+  return found == data.validation.end() ? data.train : *found;
 }
 
 json describe_field(const components::SampleField& field, const ModelFileContents& contents, size_t index) {
@@ -149,8 +143,7 @@ json describe_field(const components::SampleField& field, const ModelFileContent
   for (size_t i = 0; i < field.element_bytes; ++i) padding.push_back(std::to_integer<int>(field.padding[i]));
   for (const components::FieldSteps& known : data.preprocessing())
     if (known.field == index) printed["preprocessing"] = json::parse(known.steps);
-  const DataValues values = find_data_values(contents);
-  if (components::ValueEncoder::make(data.component(), values.params, values.fitted, field.name))
+  if (components::ValueEncoder::make(data.component(), find_data(contents).params, data.read_fitted_data(), field.name))
     printed["encoder"] = true;
   return printed;
 }
@@ -211,6 +204,59 @@ std::map<std::string, fs::path> list_files(const ModelFileContents& contents) {
   return files;
 }
 
+// A path that only the training machine has.
+void replace_paths(config::Values& params, const config::ComponentSchema* schema, const std::string& key) {
+  if (!schema) return;
+  for (const config::ParamSchema& param : schema->params) {
+    const auto value = params.find(param.name);
+    if (param.type != config::ParamType::path || value == params.end()) continue;
+    if (!std::get<std::string>(value->second).empty()) value->second = "(set " + key + ".params." + param.name + ")";
+  }
+}
+
+// What evaluation needs of the plan, with the described data as the only ones.
+config::RunPlan make_portable_plan(const ModelFileContents& contents) {
+  const config::RunPlan& from = contents.plan;
+  const auto find_schema = [&](config::ComponentKind kind, const std::string& id) {
+    return contents.schemas.find_schema(kind, id);
+  };
+  config::RunPlan plan;
+  plan.run = from.run;
+  plan.run.output_dir = "runs";
+  plan.model = from.model;
+  plan.model.weights.clear();
+  plan.model.weights_rename.clear();
+  plan.model.weights_exclude.clear();
+  plan.model.weights_match = {};
+  replace_paths(plan.model.params, find_schema(config::ComponentKind::model, plan.model.use), "model");
+  plan.data.batch_size = from.data.batch_size;
+  plan.data.validation_batch_size = from.data.validation_batch_size;
+  plan.data.workers = from.data.workers;
+  plan.data.prefetch = from.data.prefetch;
+  plan.data.on_error = from.data.on_error;
+  plan.data.class_names = from.data.class_names;
+  plan.data.batch_transforms = from.data.batch_transforms;
+  config::NamedDataset data = find_data(contents);
+  data.subset = {};
+  data.part = config::FoldPart::all;
+  replace_paths(data.params, find_schema(config::ComponentKind::dataset, data.use), "data.validation");
+  data.name = "train";
+  plan.data.train = data;
+  data.name = "validation";
+  plan.data.validation = {std::move(data)};
+  plan.losses = from.losses;
+  for (config::LossPlan& loss : plan.losses)
+    replace_paths(loss.params, find_schema(config::ComponentKind::loss, loss.use), "loss");
+  plan.metrics = from.metrics;
+  for (config::MetricPlan& metric : plan.metrics)
+    replace_paths(metric.params, find_schema(config::ComponentKind::metric, metric.use), "metric");
+  plan.train.steps = 1;
+  plan.train.precision = from.train.precision;
+  plan.train.memory_format = from.train.memory_format;
+  plan.optimizer = from.optimizer;
+  return plan;
+}
+
 std::string read_member(PyTorchStreamReader& reader, const std::string& name) {
   auto [data, bytes] = reader.getRecord(name);
   return {static_cast<const char*>(data.get()), bytes};
@@ -226,7 +272,7 @@ size_t write_model_file(const fs::path& file, const ModelFileContents& contents)
   const json& fields = description["run"]["fields"];
   if (std::ranges::any_of(fields, [](const json& field) { return field.contains("encoder"); })) {
     description["plugins"].push_back(describe_plugin(*contents.data.component().plugin, contents.bundled_plugins));
-    const artifacts::FittedData fitted = {{contents.data.component().schema.id, find_data_values(contents).fitted}};
+    const artifacts::FittedData fitted = {{contents.data.component().schema.id, contents.data.read_fitted_data()}};
     description["run"]["fitted_data"] = json::parse(artifacts::format_fitted_data(fitted));
   }
   std::vector<components::NamedTensor> tensors = contents.model.tensors();
@@ -237,7 +283,7 @@ size_t write_model_file(const fs::path& file, const ModelFileContents& contents)
   });
   size_t count = 0;
   for (const auto& [param, path] : list_files(contents)) {
-    const std::string member = kFiles + param;
+    const std::string member = kFiles + param + path.extension().string();
     description["files"][param] = member;
     if (path.extension() != ".pt2" || count > 0) {
       add_member(writer, member, MappedBytes(path, kUnwritable).text());
@@ -249,6 +295,7 @@ size_t write_model_file(const fs::path& file, const ModelFileContents& contents)
     count = save_archive(path, copy.path(), all);
     add_member(writer, member, MappedBytes(copy.path(), kUnwritable).text());
   }
+  add_member(writer, kModelRunFile, config::format_run_plan(make_portable_plan(contents)));
   if (count == 0) {
     const TemporaryFile weights(file);
     count = save_weights(weights.path(), tensors, at::ScalarType::Undefined, contents.plan.data.class_names,
@@ -308,6 +355,18 @@ fs::path ModelFile::open(const std::string& member) {
   fs::path path = "/proc/self/fd/" + std::to_string(memory.number());
   opened_.emplace(member, Opened{std::move(memory), path});
   return path;
+}
+
+bool ModelFile::has_opened(const fs::path& path) const {
+  return std::ranges::any_of(opened_, [&](const auto& opened) { return opened.second.path == path; });
+}
+
+std::map<std::string, fs::path> ModelFile::open_files() {
+  std::map<std::string, fs::path> files;
+  if (description_->contains("files"))
+    for (const auto& [param, member] : description_->at("files").items())
+      files.emplace(param, open(member.get<std::string>()));
+  return files;
 }
 
 std::string ModelFile::name_members(std::string message) const {

@@ -2,6 +2,7 @@
 // compression:
 //
 //   model.json           the description, docs/reference/model_file.md
+//   run.toml             what `host evaluate` and `host predict` read: the plan of the run, without paths
 //   weights.safetensors  the weights, as of `host export --output NAME.safetensors`; not for a model with a .pt2
 //   archive files/PARAMETER      each file that a parameter of the model names; a .pt2 archive has the trained weights
 //
@@ -26,9 +27,11 @@ namespace tenon::pipeline {
 
 inline constexpr const char* kModelFileExtension = ".tenon";
 inline constexpr const char* kModelWeights = "weights.safetensors";
+inline constexpr const char* kModelRunFile = "run.toml";
 inline constexpr int kModelFileFormat = 1;
 
 struct ModelFileContents {
+  const config::SchemaSource& schemas;
   const config::RunPlan& plan;  // with all sizes of the model
   const components::Model& model;
   const components::Dataset& data;                     // describes the inputs
@@ -55,6 +58,12 @@ class ModelFile {
   // A path with the contents of a member, valid while this object lives. They are copied into memory. Throws
   // Error(checkpoint) if there is no such member.
   std::filesystem::path open(const std::string& member);
+
+  // Whether open() returned this path.
+  bool has_opened(const std::filesystem::path& path) const;
+
+  // The files of the model by parameter, opened.
+  std::map<std::string, std::filesystem::path> open_files();
 
   // Names the file and the member in place of such paths.
   std::string name_members(std::string message) const;
