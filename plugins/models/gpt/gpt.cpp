@@ -71,20 +71,22 @@ class Block {
 
   Tensor attend(const Frame& frame, const Tensor& x, KeyValues* previous) const {
     const std::vector<Tensor> parts = chunk(joint_(x), 3, 2);  // query, key, value
-    KeyValues all = {split(parts[1]), split(parts[2])};
+    KeyValues all = {split(frame, parts[1]), split(frame, parts[2])};
     const bool is_later = previous && previous->keys;
     if (is_later) all = {tenon::cat({previous->keys, all.keys}, 2), tenon::cat({previous->values, all.values}, 2)};
     if (previous) *previous = all;
     // A single later token sees all tokens.
-    const Tensor seen = attention(split(parts[0]), all.keys, all.values, {}, frame.is_training() ? sizes_.dropout : 0,
-                                  /*is_causal=*/!is_later);
+    const Tensor seen =
+        attention(split(frame, parts[0]), all.keys, all.values, {}, frame.is_training() ? sizes_.dropout : 0,
+                  /*is_causal=*/!is_later);
     return dropout(attended_(flatten(transpose(seen, 1, 2), 2)), sizes_.dropout);
   }
 
-  // [N, T, width] as [N, heads, T, width / heads].
-  Tensor split(const Tensor& x) const {
-    const std::vector<int64_t> shape = x.shape();
-    return transpose(reshape(x, {shape[0], shape[1], sizes_.heads, sizes_.width / sizes_.heads}), 1, 2);
+  // [N, T, width] as [N, heads, T, width / heads]. N and T are not read, because a trace would keep them.
+  Tensor split(const Frame& frame, const Tensor& x) const {
+    static const tenon::Op unflatten("aten::unflatten", "int");
+    const std::vector<int64_t> heads = {sizes_.heads, sizes_.width / sizes_.heads};
+    return transpose(frame.call(unflatten, {x, 2, heads}), 1, 2);
   }
 
   Sizes sizes_;
@@ -176,7 +178,11 @@ class Gpt final {
                                                      " positions; expected at most " + std::to_string(sizes_.context) +
                                                      ", the parameter context; raise context, or use shorter texts");
     }
-    const Tensor places = slice(frame.tensor(places_), 0, first, length);
+    // An export is a trace of the evaluation. A slice would keep the length of its texts.
+    const bool is_traceable = first == 0 && !frame.is_training();
+    const Tensor places = is_traceable
+                              ? embedding(frame.tensor(places_), cumsum(ones_like(select(tokens, 0, 0)), 0) - 1)
+                              : slice(frame.tensor(places_), 0, first, length);
     return dropout(embedding(frame.tensor(tokens_), tokens) + places, sizes_.dropout);
   }
 
@@ -192,4 +198,5 @@ class Gpt final {
 }  // namespace
 
 TENON_PLUGIN("gpt", "0.1.0", "Apache-2.0", "A transformer that continues a text.",
-             tenon::model<Gpt>("gpt", "GPT-2's transformer for next-token prediction; loads nanoGPT's weights"))
+             tenon::model<Gpt>("gpt", "GPT-2's transformer for next-token prediction; loads nanoGPT's weights"),
+             tenon::operators({"aten::unflatten.int"}))
