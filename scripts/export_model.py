@@ -3,6 +3,7 @@
 
     export_model.py --model SOURCE --input NAME=SIZE,SIZE,...[:DTYPE] [--input ...] [--output NAME ...] FILE.pt2
     export_model.py --onnx OUT.onnx [--weights MODEL.safetensors] FILE.pt2
+    export_model.py --onnx OUT.onnx MODEL.pt
 
 The wheel of Tenon installs it as `tenon-export`. SOURCE is one of
     net.py:make            calls make() of net.py, which returns a torch.nn.Module
@@ -22,7 +23,11 @@ Before it is written, outputs, gradients and changed buffers of both graphs are 
 batch: torch.export leaves out the backward of an autograd.Function and hooks on gradients, and records one branch of
 Python's random numbers. --no-gradcheck writes the archive without this comparison.
 
---onnx converts the archive's graph of eval(), with its weights or those that the host trained.
+--onnx converts an archive's graph of eval(), with its weights or those that the host trained, or the TorchScript of
+`host export --output MODEL.pt`, which the bundled models have. The number of samples is dynamic, and so are the other
+sizes that differ between batches. The file has the description of the model as the metadata `tenon.json`. onnxruntime,
+if it is installed, runs the result on another number of samples and compares it with PyTorch. The conversion is that of
+torch.onnx with dynamo=True; it was run with PyTorch 2.15.
 
 Exit codes: 0 the archive is written, 1 the model cannot be exported, 2 wrong arguments, or a package is not installed.
 """
@@ -300,13 +305,84 @@ def check_operators(torch, graphs):
                           f"PyTorch alone; {advice}")
 
 
-def write_onnx(torch, archive, weights, path):
-    program = importlib.import_module("torch.export.pt2_archive._package").load_pt2(archive).exported_programs["eval"]
+def read_archive(archive, weights):
+    """The graph of eval(), and the description of the model if `host export` wrote the archive."""
+    contents = importlib.import_module("torch.export.pt2_archive._package").load_pt2(archive)
+    program = contents.exported_programs["eval"]
     if weights:
         for name, tensor in import_package("safetensors.torch").load_file(weights).items():
             program.state_dict[name].data.copy_(tensor)  # also under the further names of a tied weight
+    return program, (contents.extra_files or {}).get("tenon.json", "")
+
+
+def make_inputs(torch, description, samples):
+    """Inputs of a TorchScript of `host export`, and the dimensions of each that are dynamic."""
+    inputs, dynamic = [], []
+    for described in description["inputs"]:
+        shape, dtype = described["shape"], described["dtype"]
+        if not shape or not dtype:
+            raise Differs(f"the input {described['name']} has no fixed dtype and number of dimensions; export it with data")
+        kind = getattr(torch, dtype)
+        # A length that differs between batches: of a text, or a side of an image, which may have to be a multiple.
+        sizes = [samples] + [size or (64 if kind.is_floating_point else 8) for size in shape[1:]]
+        inputs.append(torch.rand(sizes).to(kind) if kind.is_floating_point else torch.ones(sizes, dtype=kind))
+        dynamic.append([place for place, size in enumerate(shape) if place == 0 or size is None])
+    return tuple(inputs), dynamic
+
+
+def read_torchscript(torch, file):
+    """The same of a file of `host export --output MODEL.pt`, and the function of the module."""
+    files = {"tenon.json": ""}
+    module = torch.jit.load(str(file), _extra_files=files).eval()
+    if not files["tenon.json"]:
+        raise Differs("it has no tenon.json; expected a file of `host export --output MODEL.pt`")
+    try:
+        from torch._export.converter import TS2EPConverter
+    except ImportError:
+        raise UsageError(f"torch {torch.__version__} cannot convert TorchScript; install torch 2.15") from None
+    text = files["tenon.json"] if isinstance(files["tenon.json"], str) else files["tenon.json"].decode()
+    inputs, dynamic = make_inputs(torch, json.loads(text), 2)
+    graph = TS2EPConverter(module, inputs, {}).convert().module(check_guards=False)
+    sizes = tuple({place: torch.export.Dim.DYNAMIC for place in places} for places in dynamic)
+    return torch.export.export(graph, inputs, dynamic_shapes=sizes), text, module
+
+
+def check_onnx(torch, path, module, description):
+    """Compares onnxruntime with PyTorch. Raises Differs."""
+    try:
+        import onnxruntime
+    except ImportError:
+        print("onnxruntime is not installed, so the file was not compared with PyTorch", file=sys.stderr)
+        return
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    inputs, _ = make_inputs(torch, description, 3)
+    found = session.run(None, {given.name: tensor.numpy() for given, tensor in zip(session.get_inputs(), inputs)})
+    with torch.no_grad():
+        expected = module(*inputs)
+    for name, one, other in zip(description["outputs"], found, expected if isinstance(expected, tuple) else (expected,)):
+        difference = (torch.from_numpy(one).double() - other.double()).abs().max().item()
+        limit = 1e-4 * max(other.double().abs().max().item(), 1e-30)
+        if one.shape != tuple(other.shape) or not difference <= limit:
+            raise Differs(f"onnxruntime computes {name['name']} {list(one.shape)}, which differs by {difference} from PyTorch's "
+                          f"{list(other.shape)}; expected at most {limit}")
+
+
+def write_onnx(torch, file, weights, path):
     import_package("onnxscript")
-    torch.onnx.export(program, (), str(path), dynamo=True, external_data=False, verbose=False)
+    module = None
+    if file.suffix == ".pt":
+        program, description, module = read_torchscript(torch, file)
+    else:
+        program, description = read_archive(file, weights)
+    described = json.loads(description) if description else {}
+    names = {"input_names": [one["name"] for one in described["inputs"]],
+             "output_names": [one["name"] for one in described["outputs"]]} if module else {}
+    converted = torch.onnx.export(program, (), dynamo=True, verbose=False, **names)
+    if description:
+        converted.model.metadata_props["tenon.json"] = description
+    converted.save(str(path), external_data=False)
+    if module:
+        check_onnx(torch, path, module, described)
     return 0
 
 
@@ -345,13 +421,15 @@ def main():
     parser.add_argument("--output", action="append", default=[], metavar="NAME", help="name of the next output")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--no-gradcheck", action="store_true", help="do not compare the graphs with the model")
-    parser.add_argument("--onnx", type=pathlib.Path, metavar="OUT.onnx", help="convert FILE.pt2")
+    parser.add_argument("--onnx", type=pathlib.Path, metavar="OUT.onnx", help="convert FILE.pt2 or FILE.pt")
     parser.add_argument("--weights", metavar="FILE.safetensors", help="for --onnx: weights of `host export`")
-    parser.add_argument("file", type=pathlib.Path, metavar="FILE.pt2")
+    parser.add_argument("file", type=pathlib.Path, metavar="FILE.pt2|FILE.pt")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if options.file.suffix != ".pt2":
-        parser.error(f"the file is {options.file}; expected a name that ends in .pt2")
+    if options.file.suffix not in ([".pt2", ".pt"] if options.onnx else [".pt2"]):
+        parser.error(f"the file is {options.file}; expected a name that ends in .pt2{' or .pt' if options.onnx else ''}")
+    if options.weights and options.file.suffix == ".pt":
+        parser.error("--weights works only for a .pt2 archive; a .pt file has the weights of the run")
     if (options.onnx and (options.model or options.input)) or not (options.onnx or options.model and options.input):
         parser.error("expected either --model and --input, or --onnx")
     try:
@@ -370,7 +448,7 @@ def main():
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
     except Differs as error:
-        print(f"{parser.prog}: {options.model} cannot be exported: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {options.model or options.file} cannot be exported: {error}", file=sys.stderr)
         return 1
     except Exception as error:
         print(f"{parser.prog}: {options.model or options.file} cannot be exported{place_of(torch, error)}: {error}",

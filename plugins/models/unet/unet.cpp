@@ -91,7 +91,8 @@ class UNet final : public nn::Module {
   // An odd size is rounded up when halving, so that the last row and column are kept, and cropped again when
   // upsampling. Padding at both ends would shift the features.
   static torch::Tensor halve(const torch::Tensor& features) {
-    return torch::max_pool2d(features, 2, 2, 0, 1, /*ceil_mode=*/true);
+    // Two sizes each, which converters to ONNX require.
+    return torch::max_pool2d(features, {2, 2}, {2, 2}, {0, 0}, {1, 1}, /*ceil_mode=*/true);
   }
   static torch::Tensor crop(const torch::Tensor& features, const torch::Tensor& like) {
     return features.narrow(2, 0, like.size(2)).narrow(3, 0, like.size(3));
