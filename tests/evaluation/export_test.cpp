@@ -113,7 +113,7 @@ TEST_CASE("a model is exported as TorchScript, an archive that torch.jit.load re
 }
 
 TEST_CASE("wrong arguments of export are refused with the expected ones") {
-  check_refused({}, "refused.onnx", "expected a name that ends in .safetensors, .pt or .pt2");
+  check_refused({}, "refused.onnx", "expected a name that ends in .tenon, .safetensors, .pt or .pt2");
   check_refused({}, "refused.pt2", "the model mlp does not come from one");
   check_refused({"--dtype", "fp32"}, "refused.pt2", "the graph of an archive fixes its dtypes");
   check_refused({"--dtype", "fp8"}, "refused.safetensors", "--dtype is \"fp8\"");
