@@ -133,6 +133,7 @@ tenon_status fail(tenon_status status, const char* text) {
 #define TENON_FUNCTION extern "C" __attribute__((visibility("default")))
 
 TENON_FUNCTION tenon_status tenon_predictor_open(const tenon_predictor_options* options, tenon_predictor** out) try {
+  if (!options || !out) return fail(TENON_INVALID_ARGUMENT, "the options or the result is null");
   const EngineFunctions& engine = require_engine(options);
   has_own_error = false;
   return engine.open(options, out);
@@ -152,6 +153,7 @@ TENON_FUNCTION const tenon_predictor_info* tenon_predictor_describe(const tenon_
 
 TENON_FUNCTION tenon_status tenon_predictor_run(tenon_predictor* predictor, const tenon_predictor_request* request,
                                                 const tenon_prediction** out) {
+  if (!predictor || !out) return fail(TENON_INVALID_ARGUMENT, "the predictor or the result is null");
   has_own_error = false;
   return functions->run(predictor, request, out);
 }

@@ -91,6 +91,9 @@ TEST_CASE("a second LibTorch is refused, and so are null pointers freed") {
   CHECK(std::string(tenon_predictor_error()).find("another one is named: /nonexistent") != std::string::npos);
   CHECK(other == nullptr);
   tenon_predictor_close(predictor);
+  CHECK(tenon_predictor_open(nullptr, &predictor) == TENON_INVALID_ARGUMENT);
+  CHECK(tenon_predictor_run(nullptr, nullptr, nullptr) == TENON_INVALID_ARGUMENT);
+  CHECK(std::string(tenon_predictor_error()).find("null") != std::string::npos);
   tenon_predictor_close(nullptr);
   tenon_prediction_free(nullptr);
 }

@@ -87,13 +87,13 @@ class PluginImage final : public ImageFile {
   std::string place_;
 };
 
-// A struct of a plugin that was built with other headers may have more members, but not fewer.
+// A struct of a plugin that was built with other headers may have more members, but not fewer than `least` bytes.
 template <class Struct>
-void check_size(const Struct* given, const char* name) {
-  if (!given || given->size < sizeof *given)
+void check_size(const Struct* given, const char* name, uint64_t least = sizeof(Struct)) {
+  if (!given || given->size < least)
     throw tenon::Error(TENON_INVALID_ARGUMENT, std::string("a ") + name + " has the size " +
                                                    std::to_string(given ? given->size : 0) + "; expected " +
-                                                   std::to_string(sizeof *given) + " or more: set its member size");
+                                                   std::to_string(least) + " or more: set its member size");
 }
 
 template <class Body>
@@ -184,7 +184,7 @@ void destroy(tenon_image_pipeline* pipeline) { delete pipeline; }
 
 tenon_status describe(const tenon_image_pipeline* pipeline, tenon_image_format* out) {
   return guard([&] {
-    if (!out || out->size < TENON_SIZE_TO(tenon_image_format, shifting)) check_size(out, "tenon_image_format");
+    check_size(out, "tenon_image_format", TENON_SIZE_TO(tenon_image_format, shifting));
     out->dtype = pipeline->reader.chain().normalizes() ? TENON_FLOAT32 : TENON_UINT8;
     out->ndim = static_cast<uint32_t>(pipeline->shape.size());
     out->shape = pipeline->shape.data();

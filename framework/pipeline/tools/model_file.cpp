@@ -18,6 +18,7 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/components/kinds/value_encoder.h"
 #include "framework/config/file/format_run_plan.h"
+#include "framework/formats/json_depth.h"
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/pipeline/build/connections.h"
 #include "framework/pipeline/tools/export_metadata.h"
@@ -40,6 +41,7 @@ constexpr auto kUnwritable = ErrorKind::configuration;
 constexpr auto kUnreadable = ErrorKind::checkpoint;
 constexpr const char* kDescription = "model.json";
 constexpr const char* kFiles = "files/";
+constexpr int kMostNesting = 64;  // of the description
 constexpr std::string_view kDigestName = "xxh128:";
 constexpr size_t kCommentBytes = kDigestName.size() + 32;
 
@@ -324,7 +326,9 @@ ModelFile::ModelFile(fs::path file) : file_(std::move(file)) {
   artifacts::read_archive_sums(mapped.bytes().subspan(all.size() - end), all.size() - end, file_.string());
   try {
     PyTorchStreamReader reader(file_.string());
-    description_ = std::make_unique<json>(json::parse(read_member(reader, kDescription)));
+    const std::string text = read_member(reader, kDescription);
+    if (formats::is_nested_deeper(text, kMostNesting)) refuse_model_file(file_, "its description is nested too deeply");
+    description_ = std::make_unique<json>(json::parse(text));
     if (const int format = description_->at("model_file").get<int>(); format != kModelFileFormat)
       refuse_model_file(file_,
                         fmt::format("has the format {} of model files; this Tenon reads {}", format, kModelFileFormat));
