@@ -4,6 +4,7 @@
 #include <random>
 #include <tenon/draft/predictor.hpp>
 
+#include "framework/support/digests/xxh128.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/messages.h"
 #include "tests/predictor/exported_model.h"
@@ -55,6 +56,43 @@ TEST_CASE("a thousand damaged model files are refused, and the next one opens") 
   }
   const Predictor predictor({.model = exported.file, .threads = 1});
   CHECK(predictor.info().input_count == 1);
+}
+
+TEST_CASE("descriptions and archives that contradict themselves are refused, or predict") {
+  const ExportedModel exported = export_model("digits", kDigits);
+  const std::string intact = read_file(exported.file);
+  const size_t description = intact.find("\"class_names\""), weights = intact.find("layers.0.weight");
+  REQUIRE(weights < description);
+  const size_t directory = intact.find("PK\x01\x02");
+  REQUIRE(description < directory);
+  constexpr size_t kDigestBytes = 32;
+  const fs::path changed = exported.folder / "changed.tenon";
+  const std::string kWords[] = {"-1", "99999999999", "0", "null", "[", "{}", "\"\"", "true", "1e309", "[[[[[[[["};
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::string bytes = intact.substr(0, intact.size() - kDigestBytes);
+    const size_t begin = i % 4 == 0 ? directory : description;
+    const size_t end = i % 4 == 0 ? bytes.size() : directory;
+    const size_t place = begin + random() % (end - begin);
+    // The archive keeps its lengths.
+    const std::string word = kWords[random() % std::size(kWords)];
+    if (i % 3 == 0)
+      bytes[place] = static_cast<char>(random());
+    else
+      bytes.replace(place, std::min(word.size(), bytes.size() - place), word.substr(0, bytes.size() - place));
+    write_file(changed, bytes + tenon::support::xxh128(std::string_view(bytes).substr(0, bytes.size() - 7)));
+    CAPTURE(i);
+    try {
+      Predictor predictor({.model = changed.string(), .threads = 1});
+      const std::vector<float> digit(64);
+      predictor.run(tenon::draft::InputValue::elements(digit));
+    } catch (const PredictorError& error) {
+      ++refused;
+      CHECK_FALSE(tenon::contains(error.what(), "its XXH128 is"));
+    }
+  }
+  CHECK(refused > 50);
 }
 
 TEST_CASE("what is no model file is refused with what it is") {
