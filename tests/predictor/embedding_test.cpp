@@ -113,6 +113,29 @@ TEST_CASE("eight threads predict at the same time with equal bits and without mo
   }
 }
 
+TEST_CASE("instances of a native model share its weights") {
+  const ExportedModel exported = export_model(
+      "native",
+      "[model]\nuse = \"small_cnn\"\nparams = { width = 8 }\n[data]\nbatch_size = 64\nworkers = 0\n"
+      "[data.train]\nuse = \"digits\"\nparams = { split = \"train\" }\n"
+      "[data.validation]\nuse = \"digits\"\nparams = { split = \"test\" }\n[[loss]]\nuse = \"cross_entropy\"\n");
+  const std::vector<float> input = make_digit(5);
+  for (const unsigned threads : {1u, 2u}) {
+    CAPTURE(threads);
+    Predictor alone({.model = exported.file, .threads = threads});
+    const std::vector<float> expected = predict(alone, input);
+    Predictor predictor({.model = exported.file, .threads = threads, .concurrency = 3});
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 6; ++caller)
+      callers.emplace_back([&] {
+        for (int i = 0; i < 100; ++i) wrong += predict(predictor, input) != expected;
+      });
+    for (std::thread& caller : callers) caller.join();
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("options out of range and unknown plugins are refused") {
   const auto refuse = [](tenon::draft::PredictorOptions options, const std::string& text) {
     try {
