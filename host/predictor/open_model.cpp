@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "framework/components/calls/host_table.h"
@@ -50,19 +51,22 @@ config::Node to_node(const json& value, const config::SourceLocation& place) {
   return node;
 }
 
+// What is wrong with a description. The catcher adds the file.
+struct DescriptionFault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 template <config::NamedEnum E>
 E read_name(const json& text) {
   for (const config::EnumName<E>& one : config::kNames<E>)
     if (text.get<std::string>() == one.name) return one.value;
-  throw Error(ErrorKind::checkpoint,
-              "has the unknown word \"{}\"; use the version of Tenon that exported it, or a later one",
-              text.get<std::string>());
+  throw DescriptionFault("has the unknown word " + text.dump());
 }
 
 int32_t read_dtype(const std::string& name) {
   for (int32_t dtype = TENON_UINT8; components::dtype_bytes(dtype) > 0; ++dtype)
     if (name == components::dtype_name(dtype)) return dtype;
-  throw Error(ErrorKind::checkpoint, "has the unknown dtype \"{}\"", name);
+  throw DescriptionFault("has the unknown dtype \"" + name + '"');
 }
 
 ModelField read_field(const json& described) {
@@ -76,11 +80,16 @@ ModelField read_field(const json& described) {
   const auto bytes = components::count_sample_bytes(field.shape, field.element_bytes);
   const bool has_extents = std::ranges::all_of(field.shape, [](int64_t extent) { return extent >= -1; });
   if (!bytes || !has_extents || padding.size() != field.element_bytes || field.least_extent < 0)
-    throw Error(ErrorKind::checkpoint, "its field {} has no possible shape or padding", field.name);
+    throw DescriptionFault(fmt::format("its field {} has no possible shape or padding", field.name));
   field.sample_bytes = field.is_varying() ? 0 : *bytes;
   std::ranges::transform(padding, field.padding.begin(), [](uint8_t byte) { return std::byte{byte}; });
   field.preprocessing = described.value("preprocessing", json()).dump();
   return field;
+}
+
+[[noreturn]] void refuse_description(const fs::path& file, const std::string& what) {
+  throw Error(ErrorKind::checkpoint, "{}: {}; use the version of Tenon that exported it, or a later one", file.string(),
+              what);
 }
 
 // The plan without the parameters of the model.
@@ -248,9 +257,9 @@ std::unique_ptr<OpenedModel> open_model(const ModelOptions& options, size_t copi
   } catch (const Error& error) {
     throw Error(error.kind(), file.name_members(error.what()));
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::checkpoint,
-                "{}: its description cannot be read: {}; use the version of Tenon that exported it, or a later one",
-                options.file.string(), error.what());
+    refuse_description(options.file, std::string("its description cannot be read: ") + error.what());
+  } catch (const DescriptionFault& fault) {
+    refuse_description(options.file, fault.what());
   }
 }
 

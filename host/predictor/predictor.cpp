@@ -67,7 +67,11 @@ Predictor::Predictor(const ModelOptions& options, uint32_t threads, uint32_t con
   pipeline::require_threads(static_cast<int64_t>(threads_) * static_cast<int64_t>(count));
   opened_ = open_model(options, count);
   precision::require_supported(opened_->plan.train.precision, {}, options.file.string());
-  for (const ModelField& field : opened_->fields) writers_.push_back(make_field_writer(field));
+  try {
+    for (const ModelField& field : opened_->fields) writers_.push_back(make_field_writer(field));
+  } catch (const Error& error) {
+    throw Error(error.kind(), "{}: {}", options.file.string(), error.what());
+  }
   for (const components::Model& model : opened_->models)
     runners_.push_back(std::make_unique<Runner>(Runner{model, opened_->connect(model)}));
   columns_ = host::choose_columns({}, opened_->models.front(), {}, {std::nullopt, false});
