@@ -65,6 +65,7 @@ Predictor::Predictor(const ModelOptions& options, uint32_t threads, uint32_t con
     : threads_(choose_threads(threads)) {
   const size_t count = std::max<uint32_t>(concurrency, 1);
   pipeline::require_threads(static_cast<int64_t>(threads_) * static_cast<int64_t>(count));
+  const OneThread settings(/*flush_denormal=*/false);
   opened_ = open_model(options, count);
   precision::require_supported(opened_->plan.train.precision, {}, options.file.string());
   try {

@@ -10,9 +10,9 @@
  * Every function may be called by any thread, and predictions by several threads at the same time. The library prints
  * nothing, handles no signals, never ends the process, and does not change the locale, the environment or the OpenMP
  * settings of the threads that call it: a model runs on the calling thread if it has one thread, and on threads of the
- * predictor if it has more. It loads LibTorch when the first
- * predictor is opened, and neither LibTorch nor a plugin is ever unloaded, also if the program closes the library. A
- * process that was forked after a predictor was opened cannot use it. */
+ * predictor if it has more. It loads LibTorch when the first predictor is opened, and neither LibTorch nor a plugin is
+ * ever unloaded, also if the program closes the library. A process that was forked after a predictor was opened cannot
+ * use it. */
 #ifndef TENON_PREDICTOR_H
 #define TENON_PREDICTOR_H
 
