@@ -38,10 +38,10 @@ struct OpenedModel {
   std::vector<ModelField> fields;              // that the model reads
   std::vector<components::SampleField> plain;  // the same, for pipeline::view_batch
   pipeline::BatchTransforms transforms;
-  components::StepContext context;
-  config::MemoryFormat memory_format;
+  components::StepContext context = {};
+  config::MemoryFormat memory_format = config::MemoryFormat::contiguous;
   // One for each thread. They share the memory of their tensors.
-  std::vector<components::Model> models;
+  std::vector<components::Model> models = {};
 
   pipeline::Wiring connect(const components::Model& model) const;
 };
