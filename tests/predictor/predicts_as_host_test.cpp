@@ -1,6 +1,7 @@
 // The library predicts the same bits as `host predict`, for each bundled model and an exported one.
 #include <doctest/doctest.h>
 
+#include "framework/artifacts/files/encode.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/predictor/exported_model.h"
 
@@ -44,6 +45,50 @@ TEST_CASE("models of images and numbers") {
     CAPTURE(name);
     compare_with_host(export_model(name, body));
   }
+}
+
+TEST_CASE("a model with two inputs and two outputs") {
+  const std::filesystem::path folder = make_empty_folder("pictures");
+  std::string pairs = "first,second,label\n";
+  for (int i = 0; i < 7; ++i) {
+    std::string picture = "P6\n8 8\n255\n";
+    for (int value = 0; value < 3 * 8 * 8; ++value) picture += static_cast<char>(value * (7 + i));
+    write_file(folder / (std::to_string(i) + ".ppm"), picture);
+    pairs += std::to_string(i) + ".ppm," + std::to_string((i + 1) % 7) + ".ppm," + std::to_string(i % 2) + "\n";
+  }
+  const std::string dataset =
+      "use = \"pairs\"\nparams = { path = " + in_quotes(write_file(folder / "pairs.csv", pairs)) +
+      ", transforms = [\"center_crop(8)\", \"normalize()\"] }\n";
+  compare_with_host(
+      export_model("siamese",
+                   "[model]\nuse = \"siamese_cnn\"\nparams = { width = 4, values = 2 }\n[data]\nbatch_size = 3\n"
+                   "workers = 0\n[data.train]\n" +
+                       dataset + "[data.validation]\n" + dataset +
+                       "[[loss]]\nuse = \"bce_with_logits\"\ninputs = { logits = \"model.same\", target = "
+                       "\"data.label\" }\n"));
+}
+
+TEST_CASE("a model of masks") {
+  const std::filesystem::path folder = make_empty_folder("pictures");
+  for (int i = 0; i < 7; ++i) {
+    std::string picture = "P6\n8 8\n255\n";
+    std::vector<std::byte> mask, png;
+    for (int pixel = 0; pixel < 8 * 8; ++pixel) {
+      picture += std::string(3, static_cast<char>(pixel % 8 > i ? 120 : 10));
+      mask.push_back(static_cast<std::byte>(pixel % 8 > i));
+    }
+    write_file(folder / "images" / (std::to_string(i) + ".ppm"), picture);
+    tenon::artifacts::encode_png(mask, 8, 8, 1, png);
+    write_file(folder / "masks" / (std::to_string(i) + ".png"),
+               std::string(reinterpret_cast<const char*>(png.data()), png.size()));
+  }
+  const std::string dataset = "use = \"segmentation\"\nparams = { path = " + in_quotes(folder) +
+                              ", classes = 2, transforms = [\"center_crop(8)\", \"normalize()\"] }\n";
+  compare_with_host(
+      export_model("unet",
+                   "[model]\nuse = \"unet\"\nparams = { classes = 2, depth = 2, width = 4 }\n[data]\nbatch_size = 3\n"
+                   "workers = 0\n[data.train]\n" +
+                       dataset + "[data.validation]\n" + dataset + "[[loss]]\nuse = \"cross_entropy\"\n"));
 }
 
 TEST_CASE("models of texts") {
