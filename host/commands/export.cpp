@@ -76,13 +76,12 @@ std::filesystem::path find_archive(const OpenedRunFile& opened) {
 int export_tensors(const Arguments& arguments, const std::filesystem::path& output) {
   const OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::no);
   config::RunPlan plan = opened.plan;
-  const bool is_archive = output.extension() == ".pt2",
-             is_model_file = output.extension() == pipeline::kModelFileExtension;
+  const bool is_archive = output.extension() == ".pt2", writes_model_file = is_model_file(output);
   const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
   const artifacts::FoundWeights weights = use_weights(arguments.text("checkpoint"), plan);
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
   const DescribingData data = open_describing_data(opened, plan);
-  if (is_model_file && !data.dataset)
+  if (writes_model_file && !data.dataset)
     throw support::Error(kKind, "{}: a model file describes its inputs by the data, which cannot be opened: {}",
                          output.string(), data.reason);
   if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
@@ -97,7 +96,7 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   if (const artifacts::FittedData fitted = artifacts::read_fitted_data(weights.file); !fitted.empty())
     more.emplace(artifacts::kFittedData, artifacts::format_fitted_data(fitted));
   size_t count = 0;
-  if (is_model_file) {
+  if (writes_model_file) {
     count = pipeline::write_model_file(
         output, {.schemas = opened.catalogue,
                  .plan = plan,
@@ -185,8 +184,8 @@ int export_weights(const Arguments& arguments) {
   arguments.choice("dtype", {"fp32", "fp16", "bf16"});
   const std::string extension = output.extension();
   if (extension == ".pt") return export_torchscript(arguments, output);
-  const bool is_model_file = extension == pipeline::kModelFileExtension;
-  if (extension != ".safetensors" && extension != ".pt2" && !is_model_file)
+  const bool writes_model_file = is_model_file(output);
+  if (extension != ".safetensors" && extension != ".pt2" && !writes_model_file)
     throw_command_line_error("--output is \"{}\"; expected a name that ends in .tenon, .safetensors, .pt or .pt2",
                              output.string());
   if (arguments.has("data"))
@@ -195,7 +194,7 @@ int export_weights(const Arguments& arguments) {
   if (extension != ".safetensors" && arguments.has("dtype"))
     throw_command_line_error(
         "--dtype works only for .safetensors; {}: omit it",
-        is_model_file ? "a model file has the dtypes of the run" : "the graph of an archive fixes its dtypes");
+        writes_model_file ? "a model file has the dtypes of the run" : "the graph of an archive fixes its dtypes");
   return export_tensors(arguments, output);
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "framework/components/calls/ports.h"
 #include "framework/support/diagnostics/error.h"
@@ -30,6 +31,14 @@ std::string name_kinds(uint32_t kinds) {
 
 std::string describe_shape(std::span<const int64_t> shape) {
   return components::to_string(components::exact_shape({shape.begin(), shape.end()}));
+}
+
+// The bytes of a sample of this shape; nothing if the field cannot have it.
+std::optional<size_t> count_fitting_bytes(std::span<const int64_t> shape, const components::SampleField& field) {
+  const bool fits = std::ranges::equal(shape, field.shape, [](int64_t found, int64_t declared) {
+    return declared == -1 ? found >= 0 : found == declared;
+  });
+  return fits ? components::count_sample_bytes(shape, field.element_bytes) : std::nullopt;
 }
 
 // Rows that the plugin of the dataset encodes.
@@ -80,11 +89,8 @@ void FieldWriter::write_elements(const tenon_predictor_value& value, const std::
     throw Error(ErrorKind::configuration, "{}: the value has ndim {}, but shape is null", place, value.ndim);
   std::vector<int64_t> shape(value.shape, value.shape + value.ndim);
   if (shape.empty() && !field_.is_varying()) shape = field_.shape;
-  const bool fits = std::ranges::equal(shape, field_.shape, [](int64_t found, int64_t declared) {
-    return declared == -1 ? found >= 0 : found == declared;
-  });
-  const auto bytes = components::count_sample_bytes(shape, field_.element_bytes);
-  if (!fits || !bytes)
+  const auto bytes = count_fitting_bytes(shape, field_);
+  if (!bytes)
     throw Error(ErrorKind::configuration, "{}: the value has the shape {}; expected {}", place, describe_shape(shape),
                 describe_shape(field_.shape));
   if (value.byte_count != *bytes || (*bytes > 0 && !value.data))
@@ -98,10 +104,8 @@ void FieldWriter::write_other(const tenon_predictor_value&, const std::string&, 
 
 void* FieldWriter::find_memory(std::span<const int64_t> shape, const std::string& place,
                                const components::SampleSlot& slot) const {
-  const auto bytes = components::count_sample_bytes(shape, field_.element_bytes);
-  const bool fits = std::ranges::equal(
-      shape, field_.shape, [](int64_t found, int64_t declared) { return declared == -1 || found == declared; });
-  if (!fits || !bytes)
+  const auto bytes = count_fitting_bytes(shape, field_);
+  if (!bytes)
     throw Error(ErrorKind::configuration, "{}: becomes the shape {}; the model was trained with {}", place,
                 describe_shape(shape), describe_shape(field_.shape));
   return slot.fixed ? slot.fixed : slot.varying->resize(shape, *bytes);

@@ -80,13 +80,13 @@ Predictor::Predictor(const ModelOptions& options, uint32_t threads, uint32_t con
   if (threads_ == 1)
     numbers_ = std::make_unique<FreeNumbers>(count);
   else
-    workers_ = std::make_unique<WorkerThreads>(count, [this](size_t number) { start_thread(number); });
+    workers_ = std::make_unique<WorkerThreads>(count, [this](size_t) { start_thread(); });
   info_.threads = threads_;
   info_.concurrency = static_cast<uint32_t>(count);
 }
 
 // Settings of LibTorch and OpenMP that belong to a thread. The threads that OpenMP starts inherit the first.
-void Predictor::start_thread(size_t) {
+void Predictor::start_thread() {
   at::globalContext().setFlushDenormal(opened_->plan.run.flush_denormal);
   at::set_num_threads(static_cast<int>(threads_));
 }

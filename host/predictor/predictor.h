@@ -46,7 +46,7 @@ class Predictor {
     const components::Model& model;
     pipeline::Wiring wiring;
   };
-  void start_thread(size_t number);
+  void start_thread();
   void describe();
   void check(const tenon_predictor_request& request) const;
   std::unique_ptr<Prediction> compute(size_t number, const data::Batch& batch, uint64_t top_k);

@@ -91,6 +91,23 @@ class MappedBytes {
   size_t size_ = 0;
 };
 
+// Lets LibTorch read an archive in the mapping that was compared with the digest, also if another file has its name by
+// now.
+class MappedArchive final : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit MappedArchive(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  size_t size() const override { return bytes_.size(); }
+  size_t read(uint64_t place, void* to, size_t count, const char*) const override {
+    if (place >= bytes_.size()) return 0;
+    const std::span<const std::byte> part = bytes_.subspan(place, std::min(count, bytes_.size() - place));
+    std::ranges::copy(part, static_cast<std::byte*>(to));
+    return part.size();
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
 // Adds a digest as the comment of the archive that is written to it.
 class ArchiveWithDigest {
  public:
@@ -311,8 +328,15 @@ size_t write_model_file(const fs::path& file, const ModelFileContents& contents)
   return count;
 }
 
-ModelFile::ModelFile(fs::path file) : file_(std::move(file)) {
-  const MappedBytes mapped(file_, kUnreadable);
+struct ModelFile::Archive {
+  explicit Archive(const fs::path& file) : mapped(file, kUnreadable) {}
+
+  MappedBytes mapped;
+  std::unique_ptr<PyTorchStreamReader> reader = {};  // of the mapping
+};
+
+ModelFile::ModelFile(fs::path file) : file_(std::move(file)), archive_(std::make_unique<Archive>(file_)) {
+  const MappedBytes& mapped = archive_->mapped;
   const std::string_view all = mapped.text();
   if (!all.starts_with("PK\x03\x04") || all.size() < kCommentBytes ||
       all.substr(all.size() - kCommentBytes, kDigestName.size()) != kDigestName)
@@ -325,8 +349,8 @@ ModelFile::ModelFile(fs::path file) : file_(std::move(file)) {
   const uint64_t end = std::min<uint64_t>(all.size(), artifacts::kArchiveEndBytes);
   artifacts::read_archive_sums(mapped.bytes().subspan(all.size() - end), all.size() - end, file_.string());
   try {
-    PyTorchStreamReader reader(file_.string());
-    const std::string text = read_member(reader, kDescription);
+    archive_->reader = std::make_unique<PyTorchStreamReader>(std::make_shared<MappedArchive>(mapped.bytes()));
+    const std::string text = read_member(*archive_->reader, kDescription);
     if (formats::is_nested_deeper(text, kMostNesting)) refuse_model_file(file_, "its description is nested too deeply");
     description_ = std::make_unique<json>(json::parse(text));
     if (const int format = description_->at("model_file").get<int>(); format != kModelFileFormat)
@@ -346,12 +370,11 @@ fs::path ModelFile::open(const std::string& member) {
   support::FileDescriptor memory(::memfd_create("tenon-model", MFD_CLOEXEC));
   if (!memory.is_open()) throw artifacts::make_file_error(kUnreadable, file_, "its members cannot be copied", errno);
   try {
-    PyTorchStreamReader reader(file_.string());
-    const MappedBytes mapped(file_, kUnreadable);
-    const uint64_t begin = reader.getRecordOffset(member), bytes = reader.getRecordSize(member);
-    if (begin > mapped.bytes().size() || bytes > mapped.bytes().size() - begin)
+    const std::span<const std::byte> all = archive_->mapped.bytes();
+    const uint64_t begin = archive_->reader->getRecordOffset(member), bytes = archive_->reader->getRecordSize(member);
+    if (begin > all.size() || bytes > all.size() - begin)
       refuse_model_file(file_, "its member " + member + " is not within the file");
-    if (const int error = artifacts::write_fully(memory.number(), mapped.bytes().subspan(begin, bytes)); error != 0)
+    if (const int error = artifacts::write_fully(memory.number(), all.subspan(begin, bytes)); error != 0)
       throw artifacts::make_file_error(kUnreadable, file_, "its members cannot be copied", error);
   } catch (const c10::Error& error) {
     refuse_model_file(file_, "its member " + member + " cannot be read: " + error.what_without_backtrace());

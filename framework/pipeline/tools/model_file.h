@@ -25,7 +25,6 @@
 
 namespace tenon::pipeline {
 
-inline constexpr const char* kModelFileExtension = ".tenon";
 inline constexpr const char* kModelWeights = "weights.safetensors";
 inline constexpr const char* kModelRunFile = "run.toml";
 inline constexpr int kModelFileFormat = 1;
@@ -73,7 +72,9 @@ class ModelFile {
     support::FileDescriptor memory;
     std::filesystem::path path;
   };
+  struct Archive;
   std::filesystem::path file_;
+  std::unique_ptr<Archive> archive_;
   std::unique_ptr<nlohmann::json> description_;
   std::map<std::string, Opened> opened_;
 };
